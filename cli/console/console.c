@@ -42,7 +42,7 @@ static bool on_wait(void *arg)
         if (console->interactive)
             console_note(console, "waiting for the worker's answer; ^C stops waiting");
     }
-    console->gave_up = input_interrupted() || (input_end_asked() && !console->parting);
+    console->gave_up |= input_interrupted() || (input_end_asked() && !console->parting);
     return !console->gave_up;
 }
 
@@ -129,6 +129,7 @@ static bool on_idle(void *arg)
 {
     struct console *console = arg;
     console->waiting_since_us = 0;
+    console->gave_up = false;
     run_announce(console);
     if (console->options->many)
         many_prompt(console);
@@ -284,6 +285,7 @@ static void run_commands(struct console *console)
     while (!console->leaving && !has_ended(console)) {
         struct console_line line;
         bool was_empty;
+        console->gave_up = false;
         if (console->options->many)
             many_prompt(console);
         enum input_status status = reader_next(console, &line, &was_empty);
@@ -313,6 +315,8 @@ static void run_commands(struct console *console)
             console->exit_code = run_left_code(console);
             break;
         }
+        if (console->gave_up)
+            reader_interrupt(console);
         if (result != 0 && console->options->strict) {
             console->exit_code = ERR_FAILED;
             break;
@@ -379,6 +383,7 @@ static void leave(struct console *console)
         console->exit_code = CONSOLE_LEFT;
     console->silent = !console->options->relay || console->finished || runs_on;
     console->parting = true;
+    console->gave_up = false;
     enum dap_client_left left = dap_client_leave(console->debuggee, how_to_leave(console));
     if (left == DAP_CLIENT_SILENT)
         say_unanswered(console);

@@ -47,7 +47,7 @@ static void show_display(struct console *console, struct display *display)
 
 void displays_show(struct console *console)
 {
-    for (size_t i = 0; i < console->display_count; i++)
+    for (size_t i = 0; i < console->display_count && !console->gave_up; i++)
         show_display(console, &console->displays[i]);
 }
 

@@ -122,13 +122,19 @@ static bool is_rest_of_block(const struct console *console, const char *line)
            (console->interactive || console->after_block);
 }
 
+void reader_interrupt(struct console *console)
+{
+    if (!console->queue.count)
+        return;
+    queue_clear(&console->queue);
+    console_note(console, "interrupted");
+}
+
 enum input_status reader_next(struct console *console, struct console_line *out, bool *was_empty)
 {
     const char *line;
-    if (console->queue.count && input_interrupted()) {
-        queue_clear(&console->queue);
-        console_note(console, "interrupted");
-    }
+    if (console->queue.count && input_interrupted())
+        reader_interrupt(console);
     *out = (struct console_line){.text = queue_take(&console->queue)};
     *was_empty = false;
     if (out->text)

@@ -102,7 +102,7 @@ struct console {
      * announces no stops of others. */
     int64_t waiting_for;
     int64_t quiet_until_us;
-    bool gave_up; /* the user did not wait for the last response */
+    bool gave_up; /* the user has interrupted the command: it awaits no more responses */
     bool patient; /* the console itself asks: ^C stays pending */
     struct stack_frame *frames;
     size_t frame_count;
@@ -131,6 +131,8 @@ struct console_line {
 };
 
 enum input_status reader_next(struct console *console, struct console_line *out, bool *was_empty);
+/* The user has interrupted a command: those that were pasted with it do not run. */
+void reader_interrupt(struct console *console);
 
 /* --- console_output.c --- */
 

@@ -372,6 +372,42 @@ def test_an_interrupt_ends_what_is_evaluated(body):
     endless.close()
 
 
+def test_an_interrupt_ends_the_whole_command(adapter):
+    """Not just the request that it waits for: what follows is not asked, and what was pasted behind it does not run."""
+    silent, asked = [], []
+
+    def on_evaluate(connection, request):
+        if silent and request["arguments"]["expression"] in ("a", "b"):
+            asked.append((request["arguments"]["expression"], connection, request))
+        else:
+            adapter.on_evaluate(connection, request)
+
+    def on_cancel(connection, request):
+        _, evaluates, evaluate = asked[-1]
+        evaluates.respond(evaluate, success=False, message="interrupted")
+        connection.respond(request)
+
+    adapter.on.update(evaluate=on_evaluate, cancel=on_cancel)
+    with on_a_terminal(adapter) as (process, master, read_until):
+        for expression in (b"a", b"b"):
+            os.write(master, b"display " + expression + b"\r")
+            read_until(b"(raydbg) ")
+        silent.append(1)
+        for commands in (b"next\r", b"\x1b[200~display\np b\x1b[201~\r"):
+            os.write(master, commands)
+            read_until(b"stops waiting")
+            os.write(master, b"\x03")
+            read_until(b"(raydbg) ")
+        assert [expression for expression, *_ in asked] == ["a", "a"]
+        silent.clear()
+        os.write(master, b"p b\r")
+        assert b"2" in read_until(b"(raydbg) ")
+        os.write(master, b"detach\r")
+        with contextlib.suppress(OSError):  # its end
+            read_until(b"\0")
+        assert process.wait(limit()) == 0
+
+
 LOOKS = ("where", "up", "down", "list", "list 1,3", "list f", "longlist", "args", "locals", "globals", "p x", "pp x", "whatis x", "x + 1",
          "source f", "until", "until 99", "jump 9")
 
