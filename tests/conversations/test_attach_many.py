@@ -1,10 +1,8 @@
 """`raydbg attach` on many tasks: one prompt, which says which task is meant; the others stay out of the way."""
 
-import codecs
-import contextlib
+import functools
 import json
 import os
-import pty
 import re
 import signal
 import subprocess
@@ -14,6 +12,7 @@ import sanitizers
 from fake_gang import FakeGang
 from many_adapter import ManyAdapter
 from relay_under_test import raydbg_path
+from terminal import Terminal
 from waits import limit, settle, wait_until
 
 LOCATION = "/app/app.py:8 in square"
@@ -48,40 +47,14 @@ def environment(gang, directory, clock):
             "LANG": "C.UTF-8", **clock.env}
 
 
-class Terminal:
+class Console(Terminal):
     """`raydbg attach` in a pseudo-terminal."""
 
     def __init__(self, gang, directory, clock, *arguments, relay=None):
-        self.master, slave = pty.openpty()
         where = ["--relay", "%s:%d" % relay.address] if relay else ["--no-relay"]
         gang.seem_slow(clock)
-        self.process = subprocess.Popen([raydbg_path(), "attach", *where, *arguments], stdin=slave, stdout=slave, stderr=slave,
-                                        env=environment(gang, directory, clock), start_new_session=True)
-        os.close(slave)
-        os.set_blocking(self.master, False)
-        self.text, self.seen = "", 0
-        self.decode = codecs.getincrementaldecoder("utf-8")("replace").decode  # a character may lie across two reads
-
-    def plain(self):
-        with contextlib.suppress(BlockingIOError, OSError):
-            while data := os.read(self.master, 65536):
-                self.text += self.decode(data)
-        return re.sub(r"\033\[[0-9;?]*[@-~]", "", self.text)
-
-    def expect(self, pattern):
-        found = wait_until(lambda: re.compile(pattern).search(self.plain(), self.seen),
-                           lambda: f"{pattern!r} on the terminal:\n{self.plain()[self.seen:]}")
-        self.seen = found.end()
-        return found
-
-    def type(self, keys):
-        os.write(self.master, keys.encode())
-
-    def close(self):
-        self.process.kill()
-        self.process.wait(limit())
-        self.plain()
-        os.close(self.master)
+        super().__init__(functools.partial(subprocess.Popen, [raydbg_path(), "attach", *where, *arguments],
+                                           env=environment(gang, directory, clock), start_new_session=True))
 
 
 @pytest.fixture
@@ -89,7 +62,7 @@ def terminal(gang, tmp_path, clock):
     open_ones = []
 
     def start(*arguments, relay=None):
-        open_ones.append(Terminal(gang, relay.state / "s" if relay else tmp_path, clock, *arguments, relay=relay))
+        open_ones.append(Console(gang, relay.state / "s" if relay else tmp_path, clock, *arguments, relay=relay))
         return open_ones[-1]
 
     yield start

@@ -2,14 +2,13 @@
 
 import json
 import os
-import pty
 import re
 import signal
 import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
-from types import SimpleNamespace
+from contextlib import ExitStack
+from functools import partial
 
 import pytest
 import sanitizers
@@ -17,6 +16,7 @@ from fake_cluster import FakeCluster
 from fake_ray import FakeRay
 from fake_relay import FakeRelay, pause, register
 from relay_under_test import raydbg_path
+from terminal import Terminal
 from waits import limit, wait_until
 
 LONG = "preprocess_the_whole_of_the_dataset_with_a_name_that_is_longer_than_a_terminal_is_wide_" * 2
@@ -380,30 +380,14 @@ def test_a_closed_stream_is_an_empty_one(adapter, ray, tmp_path, closed):
 
 @pytest.fixture
 def menu(adapter, ray, tmp_path):
-    """`raydbg debug` on a terminal of its own: its process, type(keys), and expect(words)."""
-    master, slave = pty.openpty()
-    process = subprocess.Popen(["setsid", "--ctty", raydbg_path(), "debug", "--no-relay"], stdin=slave, stdout=slave, stderr=slave,
-                               env=environment(tmp_path, RAY_ADDRESS=ray.address, TERM="xterm", LANG="C.UTF-8"))
-    os.close(slave)
-    os.set_blocking(master, False)
-    text, seen = "", 0
-
-    def expect(words):
-        def find():
-            nonlocal text
-            with suppress(OSError):
-                text += os.read(master, 65536).decode(errors="replace")
-            return text.find(words, seen) + 1
-        nonlocal seen
-        seen = wait_until(find, lambda: f"{words!r}: {text[seen:]}") + len(words) - 1
-
-    yield SimpleNamespace(process=process, expect=expect, type=lambda keys: os.write(master, keys.encode()))
-    process.kill()
-    process.wait(limit())
-    os.close(master)
+    """`raydbg debug` on a terminal of its own."""
+    terminal = Terminal(partial(subprocess.Popen, ["setsid", "--ctty", raydbg_path(), "debug", "--no-relay"],
+                                env=environment(tmp_path, RAY_ADDRESS=ray.address, TERM="xterm", LANG="C.UTF-8")))
+    yield terminal
+    terminal.close()
 
 
-QUESTION = "Enter breakpoint index or press enter to refresh: "
+QUESTION, PDB = "Enter breakpoint index or press enter to refresh: ", r"\(Pdb\) "
 
 
 @pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM])
@@ -412,10 +396,10 @@ def test_the_menu_comes_again_and_a_signal_ends_it(menu, sig):
     menu.expect(QUESTION)
     for _ in range(2):
         menu.type("0\r")
-        menu.expect("(Pdb) ")
+        menu.expect(PDB)
         menu.type("p 1\x03")
-        menu.expect("^C")
-        menu.expect("(Pdb) ")
+        menu.expect(r"\^C")
+        menu.expect(PDB)
         menu.type("quit\r")
         menu.expect(QUESTION)
     if sig == signal.SIGINT:
@@ -428,6 +412,6 @@ def test_the_menu_comes_again_and_a_signal_ends_it(menu, sig):
 def test_a_signal_that_ends_a_console_ends_the_menu(menu):
     menu.expect(QUESTION)
     menu.type("0\r")
-    menu.expect("(Pdb) ")
+    menu.expect(PDB)
     menu.process.send_signal(signal.SIGTERM)
     assert menu.process.wait(limit()) == 0

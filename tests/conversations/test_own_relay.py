@@ -1,10 +1,9 @@
 """Looking never lets go: `raydbg attach` without a relay starts one, which ends by itself."""
 
 import contextlib
+import functools
 import json
 import os
-import pty
-import select
 import re
 import signal
 import subprocess
@@ -17,6 +16,7 @@ from fake_adapter import FakeAdapter
 from fake_ray import FakeRay
 from held_task import assert_held
 from relay_under_test import raydbg_path
+from terminal import Terminal
 from waits import hard, limit, wait_until
 
 STARTED = re.compile(r"^raydbg: started relay (127\.0\.0\.1:\d+), ", re.MULTILINE)
@@ -162,40 +162,16 @@ def test_nothing_is_started_for_a_task_that_is_not_there(home):
 # --- clients that do not say goodbye ---
 
 
-class Terminal:
-    def __init__(self, home, *arguments):
-        self.master, slave = pty.openpty()
-        self.process = home.popen(*arguments, stdin=slave, stdout=slave, stderr=slave, start_new_session=True)
-        os.close(slave)
-        self.text = ""
-
-    def expect(self, word):
-        def seen():
-            if select.select([self.master], [], [], 0)[0]:
-                self.text += os.read(self.master, 65536).decode(errors="replace")
-            return word in self.text
-
-        wait_until(seen, lambda: f"{word}: {self.text}")
-
-    def type(self, keys):
-        os.write(self.master, keys.encode())
-
-    def close(self):
-        os.close(self.master)
-        return self.process.wait(limit())
-
-
 @pytest.fixture
 def console(home):
-    terminal = Terminal(home, "attach", "work")
-    terminal.expect("(raydbg) ")
+    terminal = Terminal(functools.partial(home.popen, "attach", "work", start_new_session=True))
+    terminal.expect(r"\(raydbg\) ")
     yield terminal
-    with contextlib.suppress(OSError):
-        terminal.close()
+    terminal.hang_up()
 
 
 def test_a_closed_terminal_leaves_the_task_stopped(adapter, home, console):
-    console.close()
+    console.hang_up()
     assert state(home) == [("work", "held")]
     assert_held(adapter)
 

@@ -1,10 +1,8 @@
 """`raydbg run` on a terminal: what stops gets a console, and the program has the terminal again after it. The agent and
 pydevd are real, without Ray."""
 
-import codecs
-import contextlib
+import functools
 import os
-import pty
 import re
 import signal
 import subprocess
@@ -14,6 +12,7 @@ from pathlib import Path
 import pytest
 from agent_relay import relay, start  # noqa: F401
 from relay_under_test import raydbg_path
+from terminal import Terminal
 from waits import settle, wait_until
 
 DRIVER = """\
@@ -59,7 +58,7 @@ os.execv(sys.argv[1], sys.argv[1:])
 """
 
 
-class Terminal:
+class Run(Terminal):
     """`raydbg run` in a terminal, by a shell, or else as the terminal's first program."""
 
     def __init__(self, relay, *arguments, shell=True):
@@ -67,29 +66,9 @@ class Terminal:
         argv = [raydbg_path(), "run", *map(str, arguments)]
         if shell:
             argv = ["/bin/bash", "-c", SHELL, "bash", *argv]
-        self.master, slave = pty.openpty()
-        self.process = subprocess.Popen([sys.executable, "-c", FIRST, *argv], stdin=slave, stdout=slave, stderr=slave,
-                                        env={name: value for name, value in env.items() if value is not None})
-        os.close(slave)
+        super().__init__(functools.partial(subprocess.Popen, [sys.executable, "-c", FIRST, *argv],
+                                           env={name: value for name, value in env.items() if value is not None}))
         self.pid = self.process.pid
-        os.set_blocking(self.master, False)
-        self.text, self.seen = "", 0
-        self.decode = codecs.getincrementaldecoder("utf-8")("replace").decode  # a character may lie across two reads
-
-    def plain(self):
-        with contextlib.suppress(BlockingIOError, OSError):
-            while data := os.read(self.master, 65536):
-                self.text += self.decode(data)
-        return re.sub(r"\033\[[0-9;?]*[@-~]", "", self.text)
-
-    def expect(self, pattern):
-        found = wait_until(lambda: re.compile(pattern).search(self.plain(), self.seen),
-                           lambda: f"{pattern!r} on the terminal:\n{self.plain()[self.seen:]}")
-        self.seen = found.end()
-        return found
-
-    def type(self, keys):
-        os.write(self.master, keys.encode())
 
     def marks_pastes(self):
         self.plain()
@@ -103,17 +82,8 @@ class Terminal:
         self.type(keys)
         wait_until(lambda: os.tcgetpgrp(self.master) != console, "the console has ended")
 
-    def ended(self):
-        return self.process.poll() is not None
-
-    def end(self):
-        wait_until(self.ended, lambda: self.plain()[self.seen:])
-        return self.process.returncode
-
     def close(self):
-        if not self.ended():
-            os.close(self.master)  # which hangs up
-            self.end()
+        self.hang_up()
 
 
 @pytest.fixture
@@ -122,7 +92,7 @@ def run(relay, tmp_path):
 
     def run(program, *arguments, relay=relay, **options):
         (tmp_path / "train.py").write_text(DRIVER + program)
-        started.append(Terminal(relay, "--break", tmp_path / WORK, *arguments, "--", sys.executable, tmp_path / "train.py", **options))
+        started.append(Run(relay, "--break", tmp_path / WORK, *arguments, "--", sys.executable, tmp_path / "train.py", **options))
         return started[-1]
 
     yield run

@@ -1,16 +1,15 @@
 """`raydbg attach` on a real Ray: scripts on stdin and -e, the console on a terminal."""
 
-import contextlib
+import functools
 import itertools
-import os
-import pty
 import re
 import signal
 import subprocess
 
 import pytest
 import sanitizers
-from cluster import PROGRAMS, line_of, table_of_threads, wait_for
+from cluster import PROGRAMS, ClusterTimeout, line_of, table_of_threads, wait_for
+from terminal import Terminal
 from waits import hard, limit, settle
 
 PAUSES = PROGRAMS / "pauses.py"
@@ -39,55 +38,17 @@ def ended(out, name):
     return re.search(rf"^{name} has ended(, and its job)?\n\Z", out, re.M)
 
 
-class Terminal:
-    """A program inside a pseudo-terminal, and what it has written there."""
+class Console(Terminal):
+    failure = ClusterTimeout
 
     def __init__(self, cluster, *arguments, **env):
-        self.master, slave = pty.openpty()
         env = {"TERM": "xterm", "LANG": "C.UTF-8", "XDG_STATE_HOME": str(cluster.directory / "state"), **env}
-        self.process = cluster.raydbg_popen("attach", *arguments, env=env, stdin=slave, stdout=slave, stderr=slave)
-        os.close(slave)
-        os.set_blocking(self.master, False)
-        self.text, self.seen = "", 0
-
-    def read(self):
-        with contextlib.suppress(BlockingIOError, OSError):
-            while data := os.read(self.master, 65536):
-                self.text += data.decode(errors="replace")
-        return self.text
-
-    def plain(self):
-        """All that was written, without colours and other sequences."""
-        return re.sub(r"\033\[[0-9;?]*[@-~]", "", self.read())
-
-    def expect(self, pattern, timeout=None):
-        """The next match of the pattern, after the last one's."""
-        def find():
-            return re.compile(pattern).search(self.plain(), self.seen)
-        found = wait_for(find, lambda: f"{pattern!r} on the terminal:\n{self.plain()[self.seen:]}", most=timeout)
-        self.seen = found.end()
-        return found
-
-    def type(self, keys):
-        os.write(self.master, keys.encode())
+        super().__init__(functools.partial(cluster.raydbg_popen, "attach", *arguments, env=env))
 
     def prompt(self, command=None):
         self.expect(r"\(raydbg\) ")
         if command is not None:
             self.type(command + "\r")
-
-    def end(self, timeout=None):
-        def ended():
-            self.read()
-            return self.process.poll() is not None
-        wait_for(ended, lambda: f"the end of the console:\n{self.plain()[self.seen:]}", most=timeout)
-        return self.process.returncode
-
-    def close(self):
-        self.process.kill()
-        self.process.wait(limit())
-        self.read()
-        os.close(self.master)
 
 
 @pytest.fixture
@@ -95,7 +56,7 @@ def terminal():
     open_ones = []
 
     def start(cluster, *arguments, **env):
-        open_ones.append(Terminal(cluster, *arguments, **env))
+        open_ones.append(Console(cluster, *arguments, **env))
         return open_ones[-1]
 
     yield start
