@@ -1,14 +1,15 @@
 """tools/demo, whole, and the wrapper that a user types into after --keep."""
 
+import functools
 import os
-import pty
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from cluster import ROOT, wait_for
+from cluster import ROOT
+from terminal import Terminal
 from waits import limit
 
 WRAPPER = ROOT / "tools/demo.d/wrapper"
@@ -52,25 +53,13 @@ def test_an_interrupt_reaches_the_program_alone(namespace, tmp_path):
     assert made.returncode == 0, made.stderr
     script.write_text(made.stdout)
     script.chmod(0o755)
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.execv(script, [script, program])
-    os.set_blocking(terminal, False)
-    text = ""
-
-    def seen(pattern):
-        nonlocal text
-        try:
-            text += os.read(terminal, 4096).decode()
-        except OSError:
-            pass
-        return pattern in text
-    wait_for(lambda: seen("ready True ['HOME', 'LANG"), lambda: text)
+    terminal = Terminal(functools.partial(subprocess.Popen, ["setsid", "--ctty", script, program]))
+    terminal.expect(r"ready True \['HOME', 'LANG")
     for number in 1, 2:
-        os.write(terminal, b"\x03")
-        wait_for(lambda: seen(f"interrupt {number}"), lambda: text)  # noqa: B023
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
-    os.close(terminal)
+        terminal.type("\x03")
+        terminal.expect(f"interrupt {number}")
+    assert terminal.end() == 7
+    terminal.close()
 
 
 def run_demo():
