@@ -92,6 +92,7 @@ class Agent:
         self.connected = 0  # how often pydevd was configured
         self.failed = 0  # and how often it could not be
         self.failures = False  # an editor wants what fails to stop
+        self.renewed = threading.Event()  # config is another run's
 
     def start(self):
         """Returns when the relay has no breakpoints for this process, when they are set, or when time is up."""
@@ -122,8 +123,24 @@ class Agent:
                 self.problem = error
                 self.late = self.reached and isinstance(error, socket.timeout)
             self.close()
-            self.settled.set()
-            time.sleep(random.uniform(*AGAIN_S))
+            if not self.renewed.is_set():
+                self.settled.set()
+                self.renewed.wait(random.uniform(*AGAIN_S))
+            self.renewed.clear()
+
+    def renew(self, config):
+        """Another run begins in this process, as by a second raydbg_bridge.init(): dials its relay, and holds the process."""
+        self.config = config
+        debugger.original = config.get("root")
+        self.held_until = time.monotonic() + WORD_S
+        self.late = self.met = False
+        self.renewed.set()
+        self.settled.clear()
+        dialled = self.dialled
+        if dialled is not None:
+            with contextlib.suppress(OSError):
+                dialled.shutdown(socket.SHUT_RDWR)
+        self.hold()
 
     def close(self):
         sock, self.dialled, self.sock, self.reached = self.dialled, None, None, False
@@ -393,6 +410,8 @@ def start(config):
     try:
         if agent is not None and debugger.active:
             share_with_ray()  # from ray.init(): Ray is imported now
+        if agent is not None and config["role"] == "driver" and agent.config["key_id"] != config["key_id"]:
+            agent.renew(config)
         if agent is not None or not sys.platform.startswith("linux"):
             return
         hello = {"pid": os.getpid(), "python": "%d.%d.%d" % sys.version_info[:3], "cwd": os.getcwd()}

@@ -9,7 +9,7 @@ import sys
 import time
 
 import pytest
-from agent_process import KEY_ID, PROGRAM, agent_key, line_of
+from agent_process import KEY_ID, PROGRAM, TOKEN, agent_key, line_of
 from debugpy_session import debugpy_directory
 from waits import limit
 from worker_agent import LONG, relay, start  # noqa: F401
@@ -154,3 +154,23 @@ def test_it_dials_again_but_not_at_once(start, relay):
     agent.say(verb="sleep")
     assert agent.hear() == {"event": "asleep"}
     future.result(limit()).work(3)
+
+
+def test_another_run_in_the_process_is_dialled_at_once(start, relay):
+    """As by a second raydbg_bridge.init() in a notebook: the driver's breakpoints are those of the second."""
+    future = start(word=LONG)
+    first = relay.accept()
+    first.hello()
+    first.say(verb="sleep")
+    program, other = future.result(limit()), "fedcba9876543210" * 2
+    config = {"key_id": other, "key": agent_key(TOKEN, other)}
+    program.send("do " + json.dumps(f"agent.AGAIN_S = 1000, 1000; agent.start(dict(agent.agent.config, **{config!r})); answer = 'held'"))
+    second = relay.accept()
+    assert second.line[3] == other
+    second.hello()
+    second.say(verb="sleep")
+    assert program.wait_for("DONE") == "held"
+    with pytest.raises(EOFError):
+        first.hear()
+        first.hear()
+    program.work(3)

@@ -8,7 +8,7 @@ import socket
 import ssl
 from pathlib import Path
 
-from agent_process import KEY_ID, TOKEN, agent_key
+from agent_process import TOKEN, agent_key
 from agent_program import load_agent
 from certificates import fingerprint
 from dap_client import DapClient, SocketTransport
@@ -52,15 +52,15 @@ class Connection:
         if self.fingerprint:
             endpoint = f"tls {host}:{port} {self.fingerprint}"
         self.exchange = f"{RELAY_ID}\n{endpoint}\n{self.line[4]}\n{'cd' * 32}\n"
-        proof = hmac.new((key or agent_key(TOKEN)).encode(), f"raydbg relay\n{self.exchange} \n".encode(), hashlib.sha256)
+        proof = hmac.new((key or agent_key(TOKEN, self.line[3])).encode(), f"raydbg relay\n{self.exchange} \n".encode(), hashlib.sha256)
         self.say(relay=RELAY_ID, nonce="cd" * 32, proof=proof.hexdigest())
 
     def hello(self):
         """The agent's answer, whose proof must be right."""
         self.prove()
         answer = self.hear()
-        text = f"raydbg client\n{self.exchange}AGENT {KEY_ID}\n"
-        assert answer["proof"] == hmac.new(agent_key(TOKEN).encode(), text.encode(), hashlib.sha256).hexdigest()
+        text = f"raydbg client\n{self.exchange}AGENT {self.line[3]}\n"
+        assert answer["proof"] == hmac.new(agent_key(TOKEN, self.line[3]).encode(), text.encode(), hashlib.sha256).hexdigest()
         return answer["hello"]
 
     def dap(self):
