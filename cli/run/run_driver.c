@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -99,32 +98,13 @@ static void leave_signals(void)
         sigaction(taken[i].number, &taken[i].before, NULL);
 }
 
-/* Sets a variable, or puts `text` before what it has. */
-static void add_before(const char *name, const char *text)
+/* Python imports the agent's start from there. */
+static void add_to_python_path(const char *directory)
 {
-    const char *old = getenv(name);
-    char *all = old && *old ? mem_format("%s:%s", text, old) : mem_string(text);
-    setenv(name, all, 1);
+    const char *old = getenv("PYTHONPATH");
+    char *all = old && *old ? mem_format("%s:%s", directory, old) : mem_string(directory);
+    setenv("PYTHONPATH", all, 1);
     free(all);
-}
-
-static void take_uv_over(void)
-{
-    const char *support = getenv(AGENT_FILES_UV_SUPPORT);
-    if (support && !text_equal(support, "1") && strcasecmp(support, "true") != 0)
-        return;
-    setenv(AGENT_FILES_UV_SUPPORT, "0", 1);
-    setenv(AGENT_FILES_UV_MARK, "1", 1);
-}
-
-static void set_environment(const char *directory)
-{
-    take_uv_over();
-    const char *hook = getenv("RAY_RUNTIME_ENV_HOOK");
-    if (hook && *hook && !text_equal(hook, AGENT_FILES_HOOK))
-        setenv("RAYDBG_NEXT_RUNTIME_ENV_HOOK", hook, 1);
-    setenv("RAY_RUNTIME_ENV_HOOK", AGENT_FILES_HOOK, 1);
-    add_before("PYTHONPATH", directory);
 }
 
 static int spawn(char **command, struct err *err)
@@ -330,7 +310,7 @@ static void look(void *arg)
 
 int run_driver_start(const char *directory, char **command, pid_t *pid, struct err *err)
 {
-    set_environment(directory);
+    add_to_python_path(directory);
     take_signals();
     if (spawn(command, err) != 0) {
         leave_signals();

@@ -6,7 +6,6 @@ here with a program that only tells where that directory is; it ends, and remove
 
 import atexit
 import contextlib
-import copy
 import importlib.util
 import os
 import subprocess
@@ -15,8 +14,6 @@ import threading
 
 from raydbg_bridge import find_raydbg_bin
 
-HOOK = "raydbg_run.runtime_env"
-UV_SUPPORT, UV_MARK = "RAY_ENABLE_UV_RUN_RUNTIME_ENV", "RAYDBG_UV_RUN"  # relay/worker_agent/agent_files.h
 TELL_DIRECTORY = "import os, sys; print(os.environ['PYTHONPATH'].split(':')[0], flush=True); sys.stdin.readline()"
 
 
@@ -42,12 +39,12 @@ class Run:
         for line in self.process.stderr:
             sys.stderr.write(line)
 
-    def hook(self):
-        """Ray's runtime_env hook, from the directory."""
+    def import_hook(self):
+        """The module with Ray's runtime_env hook, from the directory."""
         spec = importlib.util.spec_from_file_location("raydbg_run", os.path.join(self.directory, "raydbg_run.py"))
-        module = importlib.util.module_from_spec(spec)
+        module = sys.modules["raydbg_run"] = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        return module.runtime_env
+        return module
 
     def end(self):
         """In a process that was forked since, does nothing: the run is its parent's. Such a process has a copy of the pipe,
@@ -68,6 +65,8 @@ def end():
     global current
     run, current = current, None
     if run is not None:
+        if "raydbg_run" in sys.modules:
+            sys.modules["raydbg_run"].give_back()
         run.end()
 
 
@@ -95,28 +94,13 @@ def init(address=None, *, breakpoints=(), relay=None, **options):
     try:
         import ray
 
-        options["runtime_env"] = run.hook()(copy.copy(options.get("runtime_env")))
+        given = options.get("runtime_env") or getattr(options.get("job_config"), "runtime_env", None)
+        options["runtime_env"] = run.import_hook().runtime_env(given)
         return ray.init(address, **options)
     except BaseException:
         end()
         raise
 
 
-def take_uv_over():
-    """As set_environment() in cli/run/run_driver.c; Ray may have read its variable already."""
-    if os.environ.get(UV_SUPPORT, "1").lower() in ("1", "true"):
-        os.environ[UV_SUPPORT], os.environ[UV_MARK] = "0", "1"
-        constants = sys.modules.get("ray._private.ray_constants")
-        if constants is not None:
-            setattr(constants, UV_SUPPORT, False)
-
-
 def prepare(breakpoints=(), relay=None):
-    run = start(breakpoints, None, relay)
-    after = os.environ.get("RAY_RUNTIME_ENV_HOOK")
-    if after and after != HOOK:
-        os.environ["RAYDBG_NEXT_RUNTIME_ENV_HOOK"] = after
-    os.environ["RAY_RUNTIME_ENV_HOOK"] = HOOK
-    take_uv_over()
-    sys.path.insert(0, run.directory)
-    sys.modules.pop("raydbg_run", None)
+    start(breakpoints, None, relay).import_hook().take_over()

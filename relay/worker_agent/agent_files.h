@@ -8,14 +8,6 @@
 
 #include <stdint.h>
 
-/* For RAY_RUNTIME_ENV_HOOK, with the directory in PYTHONPATH. */
-#define AGENT_FILES_HOOK "raydbg_run.runtime_env"
-
-/* For a driver of `uv run`, Ray (since 2.44) calls a hook of its own and no other, unless the first
- * of these variables is 0. The second tells run_hook.py that it was not: it calls Ray's, too. */
-#define AGENT_FILES_UV_SUPPORT "RAY_ENABLE_UV_RUN_RUNTIME_ENV"
-#define AGENT_FILES_UV_MARK "RAYDBG_UV_RUN"
-
 struct agent_files_config {
     const char *host; /* as the relay listens: it is part of the proofs */
     uint16_t port;
@@ -28,7 +20,7 @@ struct agent_files_config {
     const char *stops; /* further members for the agents, each after a comma; or NULL */
 };
 
-/* Makes the directory (0700) and its files (0600). */
+/* Makes the directory (0700) and its files (0600). It is for PYTHONPATH. */
 int agent_files_write(const char *directory, const struct agent_files_config *config,
                       struct err *err);
 /* Removes both; what Python has cached there, too. */

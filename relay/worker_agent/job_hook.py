@@ -12,9 +12,6 @@ import types
 SUPERVISORS_NAMESPACE = "_ray_internal_"  # the beginning; that of all that the dashboard runs
 WORKER_NICENESS = "RAY_worker_niceness"  # Ray's
 GCS_TIMEOUT = 2  # seconds
-RUNTIME_ENV_HOOK = "raydbg_run.runtime_env"
-UV_SUPPORT = "RAY_ENABLE_UV_RUN_RUNTIME_ENV"  # Ray's; on by default
-UV_MARK = "RAYDBG_UV_RUN"  # run_hook.py
 
 
 def setup(payload):
@@ -74,12 +71,6 @@ def start_agent(payload):
 def prepare_driver(payload):
     hook = load_run_hook(payload)
     hook.lead_children(make_archive(hook, payload))
-    after = os.environ.get("RAY_RUNTIME_ENV_HOOK")
-    if after and after != RUNTIME_ENV_HOOK:
-        os.environ["RAYDBG_NEXT_RUNTIME_ENV_HOOK"] = after
-    os.environ["RAY_RUNTIME_ENV_HOOK"] = RUNTIME_ENV_HOOK
-    if os.environ.get(UV_SUPPORT, "1").lower() in ("1", "true"):
-        os.environ[UV_SUPPORT], os.environ[UV_MARK] = "0", "1"
 
 
 def run_own(name):

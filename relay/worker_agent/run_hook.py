@@ -1,7 +1,8 @@
-"""The part of `raydbg run` and `raydbg env` in the driver: RAY_RUNTIME_ENV_HOOK names runtime_env() here.
+"""The part of `raydbg run` and `raydbg env` in the driver: Ray's hook for runtime_envs.
 
-Ray calls it in ray.init() with the driver's own runtime_env. It starts the driver's agent, and adds a
-worker_process_setup_hook that starts the agent in each worker and then runs the user's own hook.
+Ray calls runtime_env() in ray.init() with the driver's own runtime_env. It starts the driver's agent, and adds a
+worker_process_setup_hook that starts the agent in each worker and then runs the user's own hook. Ray reads the name of its hook
+in RAY_RUNTIME_ENV_HOOK, which processes inherit that cannot import this module: take_over() has it read another variable.
 
 The hook travels by value, through Ray's own export of functions to the cluster's key-value store: the workers need
 nothing of raydbg installed. The runtime_env, which dashboards and logs show, has only the key of that entry in it.
@@ -9,7 +10,9 @@ nothing of raydbg installed. The runtime_env, which dashboards and logs show, ha
 """
 
 import base64
+import copy
 import importlib
+import importlib.machinery
 import json
 import marshal
 import os
@@ -21,7 +24,9 @@ HOOK_VARIABLE = "__RAY_WORKER_PROCESS_SETUP_HOOK_ENV_VAR"  # Ray's own; a worker
 ENTRY_NAME = "ray_runtime_env_func::"  # Ray's; the key of an entry in the store follows, in base64
 ENTRY_KEY = b"RaydbgSetupHook:"  # hook_entry.h
 FILES = ("raydbg_agent.py", "raydbg_run.py", "sitecustomize.py", "run.json")  # agent_files.c
-UV_MARK = "RAYDBG_UV_RUN"  # Ray's own support for `uv run`, which allows no other hook, was on, and is off (agent_files.h)
+CONSTANTS = "ray._private.ray_constants"
+RUNTIME_ENV_HOOK, OUR_RUNTIME_ENV_HOOK = "RAY_RUNTIME_ENV_HOOK", "RAYDBG_RUNTIME_ENV_HOOK"  # Ray's variable, and in its place
+UV_SUPPORT, UV_MARK = "RAY_ENABLE_UV_RUN_RUNTIME_ENV", "RAYDBG_UV_RUN"  # among Ray's constants: see take_over()
 
 
 def read_text(name):
@@ -132,10 +137,67 @@ def names_entry(env):
         return False
 
 
+class RayConstants:
+    """A finder for the module of Ray's constants, in which Ray looks for the hook: see take_over(). A loader, too."""
+
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        if name != CONSTANTS:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is not None and hasattr(spec.loader, "exec_module"):
+            spec.loader = cls(spec.loader)
+        return spec
+
+    def __init__(self, loader):
+        self.loader = loader
+
+    def create_module(self, spec):
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module):
+        module.__spec__.loader = module.__loader__ = self.loader
+        self.loader.exec_module(module)
+        set_hook(module)
+
+
+def set_hook(constants):
+    """For a driver of `uv run` Ray (since 2.44) calls a hook of its own and no other, unless UV_SUPPORT is off: without_raydbg()
+    calls that one where UV_MARK says that it was on."""
+    os.environ[OUR_RUNTIME_ENV_HOOK] = "raydbg_run.runtime_env"
+    constants.RAY_RUNTIME_ENV_HOOK = OUR_RUNTIME_ENV_HOOK
+    if getattr(constants, UV_SUPPORT, False):
+        setattr(constants, UV_SUPPORT, False)
+        setattr(constants, UV_MARK, True)
+
+
+def is_taken_over():
+    return getattr(sys.modules.get(CONSTANTS), RUNTIME_ENV_HOOK, None) == OUR_RUNTIME_ENV_HOOK
+
+
+def take_over():
+    """Has Ray call runtime_env() in this process, in which it may not be imported yet."""
+    if CONSTANTS in sys.modules:
+        set_hook(sys.modules[CONSTANTS])
+    else:
+        sys.meta_path.insert(0, RayConstants)
+
+
+def give_back():
+    """Has Ray call the hook again that it would call without raydbg."""
+    sys.meta_path = [finder for finder in sys.meta_path if finder is not RayConstants]
+    os.environ.pop(OUR_RUNTIME_ENV_HOOK, None)
+    constants = sys.modules.get(CONSTANTS)
+    if constants is not None:
+        constants.RAY_RUNTIME_ENV_HOOK = RUNTIME_ENV_HOOK
+        if hasattr(constants, UV_MARK):
+            setattr(constants, UV_SUPPORT, True)
+            delattr(constants, UV_MARK)
+
+
 def find_uv_hook():
     """Ray's hook for a driver of `uv run`, if this is one: it gives the driver's environment to the workers."""
-    constants = sys.modules.get("ray._private.ray_constants")
-    if UV_MARK not in os.environ or not hasattr(constants, "RAY_ENABLE_UV_RUN_RUNTIME_ENV"):
+    if not getattr(sys.modules.get(CONSTANTS), UV_MARK, False):
         return None
     of_ray = importlib.import_module("ray._private.runtime_env.uv_runtime_env_hook")
     return of_ray.hook if of_ray._get_uv_run_cmdline() else None
@@ -143,10 +205,30 @@ def find_uv_hook():
 
 def without_raydbg(given):
     """The runtime_env that the job would have without raydbg."""
-    uv, own = find_uv_hook(), os.environ.get("RAYDBG_NEXT_RUNTIME_ENV_HOOK")
+    uv, own = find_uv_hook(), os.environ.get(RUNTIME_ENV_HOOK)
+    if not is_taken_over():
+        own = None  # Ray calls it
     if uv is not None:
-        return uv(given)
-    return load(own)(given) if own else given
+        given = uv(given)
+    elif own:
+        given = load(own)(given)
+    return given or of_job_config()
+
+
+def of_job_config():
+    """The runtime_env that ray.init() has in its job_config, which Ray keeps as it is if it gets none from its hook."""
+    frame = sys._getframe()
+    while frame is not None and (frame.f_code.co_name, frame.f_globals.get("__name__")) != ("init", "ray._private.worker"):
+        frame = frame.f_back
+    return getattr(frame.f_locals.get("job_config"), "runtime_env", None) if frame is not None else None
+
+
+def copy_of(given):
+    """The user's own is not changed: a later ray.init() may get it, too."""
+    env = {} if given is None else copy.copy(given)
+    if env.get("env_vars"):
+        env["env_vars"] = dict(env["env_vars"])
+    return env
 
 
 def runtime_env(given):
@@ -157,7 +239,7 @@ def runtime_env(given):
     except OSError as error:
         sys.stderr.write("raydbg: this job's tasks cannot be debugged: %s\n" % error)
         return given
-    env, config = {} if given is None else given, json.loads(files["run.json"])
+    env, config = copy_of(given), json.loads(files["run.json"])
     packed = pack_agent(files["raydbg_agent.py"])
     start_agent(packed, dict(config, role="driver"))
     directory = str(env.get("working_dir") or "")

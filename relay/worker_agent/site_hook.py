@@ -1,8 +1,8 @@
 """Starts the driver's agent before the program's first line: in the directory of `raydbg run`, which is in PYTHONPATH, this is
 sitecustomize.py, which Python imports at its start. A sitecustomize of the user's is executed after it.
 
-The agent starts when Python looks for the program's file, or, with -m, for the first module, or, with -c, at the program's
-first line: not in `site` itself, whose import pydevd would wait for. Processes that the program starts with its environment get
+The agent starts when Python looks for the program's file, or, with -m, for the first module, or, for a program of -c or of stdin,
+at its first line: not in `site` itself, whose import pydevd would wait for. Processes that the program starts with its environment get
 an agent in the same way, but not those of Ray: its workers have one from their setup hook. Nothing here raises into the program.
 """
 
@@ -11,7 +11,7 @@ import os
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-RAY_PATHS = ("/ray/_private/", "/ray/dashboard/", "/ray/autoscaler/", "/ray/core/", "/ray/util/client/")
+RAY_PATHS = ("/_private/", "/dashboard/", "/autoscaler/", "/core/", "/util/client/")
 OTHERS_MODULES = ("ray", "pip", "venv", "virtualenv", "ensurepip")
 TRACKER, FORK_SERVER = "from multiprocessing.resource_tracker", "from multiprocessing.forkserver"  # with -c
 
@@ -24,6 +24,12 @@ def find_operand():
     return words[options[0] + 1] if options else ""
 
 
+def is_rays(path):
+    """True for a program of Ray's own; /home/ray is also the home of Ray's container images."""
+    roots = [path[:path.rindex("/ray" + one)] + "/ray" for one in RAY_PATHS if "/ray" + one in path]
+    return any(os.path.exists(root + "/_private/ray_constants.py") for root in roots)
+
+
 def agents_role():
     """Of the agent here: "driver" in a process of the user's, "fork server" where only its children are; else None."""
     program = sys.argv[0]
@@ -33,7 +39,7 @@ def agents_role():
         operand = find_operand()
         return None if operand.startswith(TRACKER) else "fork server" if operand.startswith(FORK_SERVER) else "driver"
     path = os.path.realpath(program)
-    return None if os.path.basename(path) in ("ray", "pip") or any(one in path for one in RAY_PATHS) else "driver"
+    return None if os.path.basename(path) in ("ray", "pip") or is_rays(path) else "driver"
 
 
 def start_agent():
@@ -71,8 +77,8 @@ def on_new_path(path):
 
 
 def on_first_frame(frame, event, arg):
-    """A profile function: Python calls it where the program of -c begins. Its first import has the lock of a module, which
-    debugpy may import, too."""
+    """A profile function: Python calls it where a program of -c or of stdin begins. Its first import, or one of Python's own before
+    it, has the lock of a module, which debugpy may import, too."""
     if event == "call" and frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") == "__main__":
         sys.setprofile(None)
         if may_start():
@@ -108,13 +114,24 @@ class FirstLoader:
         self.loader.exec_module(module)
 
 
-class RayClient:
-    """A finder that finds nothing. With Ray Client (ray://) Ray calls no runtime_env hook, so the tasks have no agent."""
+class Ray:
+    """A finder that learns of Ray's import. In a driver it has Ray call the hook of raydbg_run. With Ray Client (ray://) Ray calls
+    none, so the tasks have no agent."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
+        if name == "ray._private.ray_constants":
+            try:
+                if agents_role():
+                    import raydbg_run
+
+                    return raydbg_run.RayConstants.find_spec(name, path, target)
+            except Exception:  # the run may be over
+                return None
         if name == "ray.util.client.worker":  # imported when a connection is made
-            sys.meta_path = [finder for finder in sys.meta_path if finder is not RayClient]
+            sys.meta_path = [finder for finder in sys.meta_path if finder is not Ray]
+            if "raydbg_run" in sys.modules:
+                sys.modules["raydbg_run"].give_back()
             if "raydbg_agent" in sys.modules:
                 sys.stderr.write("raydbg: the tasks of this program do not stop: Ray Client (ray://) passes nothing of raydbg run "
                                  "on to them; docs/run.md, Ray Client, has what does\n")
@@ -134,9 +151,11 @@ def execute_next():
 
 
 waiting = sys.version_info >= (3, 9)
+sys.meta_path.insert(0, Ray)
 if waiting:
     sys.path_hooks.insert(0, on_new_path)
-    sys.meta_path[:0] = [FirstImport, RayClient]
+    sys.meta_path.insert(0, FirstImport)
 execute_next()
-if waiting and sys.argv[:1] == ["-c"] and sys.getprofile() is None:
+if waiting and sys.argv[:1] in (["-c"], ["-"], [""]) and sys.getprofile() is None:
+    sys.meta_path = [finder for finder in sys.meta_path if finder is not FirstImport]
     sys.setprofile(on_first_frame)

@@ -44,14 +44,21 @@ DASHBOARDS = "_ray_internal_dashboard"
 WORKER = {"RAY_JOB_ID": "02000000"}
 SUPERVISOR = {"RAY_JOB_ID": "01000000", "RAY_worker_niceness": "0"}
 AGENT = "told = []\ndef start(config):\n    told or print('agent', config['role'], config['port'])\n    told.append(config)\n"
+CONSTANTS = """
+import os
+RAY_RUNTIME_ENV_HOOK = "RAY_RUNTIME_ENV_HOOK"
+RAY_ENABLE_UV_RUN_RUNTIME_ENV = os.environ.get("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0").lower() in ("1", "true")
+"""
 # What Ray does in ray.init(), with the runtime_env that it has merged.
 DRIVER = """
 import importlib, json, os, sys
-module, _, name = os.environ["RAY_RUNTIME_ENV_HOOK"].rpartition(".")
+import ray._private.ray_constants as ray_constants
 env = json.loads(sys.argv[1])
 if len(sys.argv) > 2:
     env["worker_process_setup_hook"] = sys.argv[2]
-env = getattr(importlib.import_module(module), name)(env)
+if ray_constants.RAY_RUNTIME_ENV_HOOK in os.environ:
+    module, _, name = os.environ[ray_constants.RAY_RUNTIME_ENV_HOOK].rpartition(".")
+    env = getattr(importlib.import_module(module), name)(env)
 hook = env.get("worker_process_setup_hook")
 print(json.dumps([env.get("env_vars"), hook if hook is None or isinstance(hook, str) else "callable"]), flush=True)
 if "CALL" in os.environ:
@@ -65,7 +72,7 @@ def run(request, tmp_path):
     what the GCS knows of its job."""
     python = find_python(request.param)
     (tmp_path / "users.py").write_text("def hook():\n    print('own')\n\n\ndef fail():\n    raise ValueError('own')\n\n\n"
-                                       "def environment(given):\n    return dict(given, pip=[])\n")
+                                       "def environment(given):\n    print('environment')\n    return dict(given, pip=[])\n")
 
     def run_code(env, code="", own=None, agent=AGENT, namespace=DASHBOARDS):
         payload = {"agent": agent, "run_hook": (ROOM / "run_hook.py").read_text(),
@@ -73,6 +80,9 @@ def run(request, tmp_path):
         payload.update({"own": own} if own else {})
         (tmp_path / "hook.json").write_text(json.dumps([namespace, (ROOM / "job_hook.py").read_text(), payload]))
         (tmp_path / "driver.py").write_text(DRIVER)
+        (tmp_path / "ray/_private").mkdir(parents=True, exist_ok=True)
+        for name, text in (("__init__.py", ""), ("_private/__init__.py", ""), ("_private/ray_constants.py", CONSTANTS)):
+            (tmp_path / "ray" / name).write_text(text)
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("RAY", "PYTHON"))}
         done = subprocess.run([python, "-uc", SETUP + code], cwd=tmp_path, text=True, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, timeout=limit(), env={**clean, "PYTHONPATH": str(tmp_path), **env})
@@ -89,20 +99,20 @@ ENV = json.dumps({"env_vars": {"A": "1", VARIABLE: ENTRY}})
 
 
 def test_a_worker_gets_an_agent_and_its_own_hook(run):
-    assert run(WORKER, "print(os.environ.get('RAY_RUNTIME_ENV_HOOK'))", own="users.hook") == [
-        "agent worker 1", "own", "None"]
+    assert run(WORKER, own="users.hook") == ["agent worker 1", "own"]
 
 
 @pytest.mark.parametrize("env, namespace, said", [
-    (WORKER, "the job's", ["agent worker 1", "None []"]),
-    (SUPERVISOR, DASHBOARDS, ["raydbg_run.runtime_env ['01000000']"]),
+    (WORKER, "the job's", ["agent worker 1", "False []"]),
+    (SUPERVISOR, DASHBOARDS, ["True ['01000000']"]),
     # A worker of a job with --entrypoint-num-cpus, or of a node whose raylet has this variable.
-    (dict(WORKER, RAY_worker_niceness="0"), "the job's", ["agent worker 1", "None ['02000000']"]),
+    (dict(WORKER, RAY_worker_niceness="0"), "the job's", ["agent worker 1", "False ['02000000']"]),
     # Ray before 2.38, and a GCS that does not answer.
-    (SUPERVISOR, None, ["raydbg_run.runtime_env ['01000000']"]),
+    (SUPERVISOR, None, ["True ['01000000']"]),
 ])
 def test_a_supervisor_is_known_before_its_first_task(run, env, namespace, said):
-    assert run(env, "print(os.environ.get('RAY_RUNTIME_ENV_HOOK'), asked)", namespace=namespace) == said
+    code = "print('raydbg_agent' not in sys.modules, asked)"
+    assert run(env, code, namespace=namespace) == said
 
 
 @pytest.mark.parametrize("before", ["", "import os\nvars(os).pop('memfd_create', None)\n"], ids=["", "for an older glibc"])
@@ -151,15 +161,23 @@ def test_a_hook_of_another_is_left_to_ray(run):
 
 
 def test_the_clusters_runtime_env_hook_runs_before(run):
-    code = driver(ENV) + "\nprint(os.environ['RAYDBG_NEXT_RUNTIME_ENV_HOOK'])"
-    assert run(dict(SUPERVISOR, RAY_RUNTIME_ENV_HOOK="users.environment"), code)[-1] == "users.environment"
+    foreign = json.dumps({"env_vars": {}})
+    assert run(dict(SUPERVISOR, RAY_RUNTIME_ENV_HOOK="users.environment"), driver(foreign)) == [
+        "agent driver 1", "environment", json.dumps([{}, "callable"])]
 
 
-@pytest.mark.parametrize("given, expected", [({}, "0 1"), ({"RAY_ENABLE_UV_RUN_RUNTIME_ENV": "True"}, "0 1"),
-                                             ({"RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0"}, "0 None")])
-def test_rays_own_support_for_uv_run_does_not_replace_the_hook(run, given, expected):
-    code = "\nprint(os.environ['RAY_ENABLE_UV_RUN_RUNTIME_ENV'], os.environ.get('RAYDBG_UV_RUN'))"
-    assert run({**SUPERVISOR, **given}, code) == [expected]
+def test_a_process_that_does_not_get_the_hook_has_none(run):
+    """A driver that is started with a PYTHONPATH of its own: a name that it cannot import would end its ray.init()."""
+    code = driver(ENV).replace("os.environ.copy()", "{**os.environ, 'PYTHONPATH': ''}")
+    assert run(SUPERVISOR, code) == [json.dumps([{"A": "1", VARIABLE: ENTRY}, None])]
+
+
+@pytest.mark.parametrize("given, expected", [({"RAY_ENABLE_UV_RUN_RUNTIME_ENV": "1"}, "False True"),
+                                             ({"RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0"}, "False None")])
+def test_rays_own_support_for_uv_run_does_not_replace_the_hook(run, tmp_path, given, expected):
+    code = "import ray._private.ray_constants as c; print(c.RAY_ENABLE_UV_RUN_RUNTIME_ENV, getattr(c, 'RAYDBG_UV_RUN', None))"
+    (tmp_path / "uv.py").write_text(code)
+    assert run({**SUPERVISOR, **given}, driver(ENV).replace("driver.py", "uv.py"))[-1] == expected
 
 
 def test_the_key_is_in_no_environment_and_gone_with_the_process(run):

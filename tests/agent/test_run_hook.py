@@ -13,7 +13,11 @@ from pathlib import Path
 
 import pytest
 from agent_process import KEY_ID
+from conftest import find_python
 from ray import cloudpickle
+from ray._private import ray_constants
+from ray.job_config import JobConfig
+from ray.runtime_env import RuntimeEnv
 from waits import limit
 
 ROOM = Path(__file__).resolve().parents[2] / "relay/worker_agent"
@@ -38,7 +42,9 @@ def hook(tmp_path, monkeypatch):
     module = load_hook(tmp_path / "driver")
     monkeypatch.setitem(sys.modules, "raydbg_run", module)  # so that it could be pickled by reference
     module.started = started
-    return module
+    module.take_over()
+    yield module
+    module.give_back()
 
 
 def run_in_worker(setup, path, then=""):
@@ -107,8 +113,38 @@ def test_the_users_hook_fails_as_it_would(hook, tmp_path):
 
 
 def test_the_users_runtime_env_hook_runs_before(hook, monkeypatch):
-    monkeypatch.setenv("RAYDBG_NEXT_RUNTIME_ENV_HOOK", f"{__name__}.next_hook")
+    monkeypatch.setenv("RAY_RUNTIME_ENV_HOOK", f"{__name__}.next_hook")
     assert hook.runtime_env({"a": 1})["b"] == 2
+    hook.give_back()  # as for raydbg_bridge.init(): Ray calls it
+    assert "b" not in hook.runtime_env({"a": 1})
+
+
+def test_what_the_user_gives_is_not_changed(hook):
+    """ray.init() may get it again, where a hook of raydbg's that it has already would conflict with the new one."""
+    given = RuntimeEnv(env_vars={"A": "1"})
+    env = hook.runtime_env(given)
+    env["env_vars"]["B"] = "2"  # as Ray does
+    assert given == RuntimeEnv(env_vars={"A": "1"}) and type(env) is RuntimeEnv
+
+
+@pytest.mark.parametrize("given, expected", [(None, {"A": "1"}), ({}, {"A": "1"}), ({"env_vars": {"B": "2"}}, {"B": "2"})])
+def test_what_a_job_config_has_stays(hook, given, expected):
+    """Ray leaves it as it is where ray.init() has no runtime_env, and its hook returns none."""
+    def init(job_config):
+        return hook.runtime_env(given)
+
+    in_ray = types.FunctionType(init.__code__, {"__name__": "ray._private.worker"}, "init", None, init.__closure__)
+    config = JobConfig(runtime_env={"env_vars": {"A": "1"}})
+    env = in_ray(config)
+    assert env["env_vars"] == expected and "worker_process_setup_hook" in env and config.runtime_env == {"env_vars": {"A": "1"}}
+
+
+def test_only_this_process_calls_the_hook(hook):
+    """Another that inherits the environment could not import it."""
+    assert "RAY_RUNTIME_ENV_HOOK" not in os.environ
+    assert os.environ[ray_constants.RAY_RUNTIME_ENV_HOOK] == "raydbg_run.runtime_env"
+    hook.give_back()
+    assert ray_constants.RAY_RUNTIME_ENV_HOOK == "RAY_RUNTIME_ENV_HOOK" and "RAYDBG_RUNTIME_ENV_HOOK" not in os.environ
 
 
 def next_hook(given):
@@ -121,11 +157,11 @@ def uv(monkeypatch):
     from ray._private.runtime_env import uv_runtime_env_hook
     line = ["uv", "run", "--no-project", "--python", "3.11", "python", "train.py"]
     monkeypatch.setattr(uv_runtime_env_hook, "_get_uv_run_cmdline", lambda: list(line))
-    monkeypatch.setenv("RAYDBG_NEXT_RUNTIME_ENV_HOOK", f"{__name__}.next_hook")
+    monkeypatch.setenv("RAY_RUNTIME_ENV_HOOK", f"{__name__}.next_hook")
 
 
 def test_a_driver_of_uv_run_gets_rays_hook_for_it_as_well(hook, uv, monkeypatch, tmp_path):
-    monkeypatch.setenv("RAYDBG_UV_RUN", "1")
+    monkeypatch.setattr(ray_constants, "RAYDBG_UV_RUN", True, raising=False)
     monkeypatch.chdir(tmp_path)
     env = hook.runtime_env({"env_vars": {"A": "1"}})
     assert callable(env.pop("worker_process_setup_hook"))
@@ -133,7 +169,8 @@ def test_a_driver_of_uv_run_gets_rays_hook_for_it_as_well(hook, uv, monkeypatch,
                    "working_dir": str(tmp_path)}
 
 
-def test_rays_support_for_uv_run_that_is_off_stays_off(hook, uv):
+def test_rays_support_for_uv_run_that_is_off_stays_off(hook, uv, monkeypatch):
+    monkeypatch.delattr(ray_constants, "RAYDBG_UV_RUN", raising=False)
     env = hook.runtime_env({"env_vars": {"A": "1"}})
     assert env.pop("b") == 2 and "py_executable" not in env
 
@@ -141,3 +178,55 @@ def test_rays_support_for_uv_run_that_is_off_stays_off(hook, uv):
 def test_a_run_that_has_ended_leaves_the_job_alone(hook, tmp_path):
     (tmp_path / "driver/run.json").unlink()
     assert hook.runtime_env({"a": 1}) == {"a": 1}
+
+
+# An agent whose other thread imports, as pydevd's do, while the process is held.
+IMPORTS = """
+import threading
+def start(config):
+    if not config.get("only_forks"):
+        importing = threading.Thread(target=lambda: list(map(__import__, ("linecache", "json", "threading"))), daemon=True)
+        importing.start()
+        importing.join(5)
+        print("held by an import" if importing.is_alive() else "free", flush=True)
+"""
+SPAWNS = "import multiprocessing\nchild = multiprocessing.get_context('spawn').Process(target=print, args=('spawned',))\nchild.start()\nchild.join()"
+
+
+@pytest.fixture
+def run_python(tmp_path):
+    """run_python(version, argument…): what this Python prints where the run's directory is in PYTHONPATH."""
+    directory = tmp_path / "driver"
+    directory.mkdir()
+    load_hook(directory)
+    (directory / "raydbg_agent.py").write_text(IMPORTS)
+
+    def run(version, *arguments, program=""):
+        done = subprocess.run([find_python(version), *arguments], input=program, env={**os.environ, "PYTHONPATH": str(directory)}, text=True,
+                              cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=limit())
+        return done.stdout.splitlines()
+
+    return run
+
+
+@pytest.mark.parametrize("version", ["3.9", "3.11", "3.13"])
+def test_the_agent_starts_while_nothing_is_imported(run_python, tmp_path, version):
+    """Else its threads would wait for the lock of a module, for as long as the process is held."""
+    (tmp_path / "program.py").write_text("print(1)")
+    assert run_python(version, "program.py") == ["free", "1"]
+    assert run_python(version, "-m", "program") == ["free", "1"]
+    assert run_python(version, "-c", "print(1)") == ["free", "1"]
+    assert run_python(version, "-", program="import json\nprint(1)") == ["free", "1"]
+    assert run_python(version, program="import threading\nprint(1)") == ["free", "1"]
+    assert run_python(version, "-c", SPAWNS) == ["free", "free", "spawned"]
+
+
+def test_only_rays_own_programs_have_no_agent(run_python, tmp_path):
+    """/home/ray is the home of Ray's container images."""
+    for name in ("home/ray/core/train.py", "home/ray/dashboard/train.py", "site-packages/ray/dashboard/agent.py"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text("print(1)")
+    (tmp_path / "site-packages/ray/_private").mkdir()
+    (tmp_path / "site-packages/ray/_private/ray_constants.py").touch()
+    assert run_python("3.11", "home/ray/core/train.py") == run_python("3.11", "home/ray/dashboard/train.py") == ["free", "1"]
+    assert run_python("3.11", "site-packages/ray/dashboard/agent.py") == ["1"]

@@ -24,9 +24,8 @@ from waits import limit, settle, wait_until
 
 PROGRAM = """\
 import os, sys, time
-import raydbg_run  # as Ray does by RAY_RUNTIME_ENV_HOOK
-module, _, name = os.environ["RAY_RUNTIME_ENV_HOOK"].rpartition(".")
-env = getattr(sys.modules[module], name)({"env_vars": {}})
+import raydbg_run
+env = raydbg_run.runtime_env({"env_vars": {}})
 sys.modules["raydbg_agent"].AGAIN_S = 0.1, 0.3  # it dials a relay that was away soon
 deadline = time.monotonic() + 300
 while os.environ.get("HELD") and sys.gettrace() is None and time.monotonic() < deadline:

@@ -93,9 +93,8 @@ def test_nodes_that_cannot_dial_the_relay_are_named(start, away, said):
 
 DRIVER = """\
 import os, sys, time
-import raydbg_run  # as Ray does by RAY_RUNTIME_ENV_HOOK
-module, _, name = os.environ["RAY_RUNTIME_ENV_HOOK"].rpartition(".")
-env = getattr(sys.modules[module], name)({"env_vars": {}})
+import raydbg_run
+env = raydbg_run.runtime_env({"env_vars": {}})
 assert callable(env["worker_process_setup_hook"])
 while sys.gettrace() is None:  # on a busy machine the relay's word may come too late
     time.sleep(0.05)
@@ -384,12 +383,25 @@ def test_raydbg_run_ends_as_the_program_does(relay, program, code):
     assert directories(relay) == []
 
 
-@pytest.mark.parametrize("given, expected", [(None, "0 1"), ("1", "0 1"), ("true", "0 1"), ("false", "false None")])
-def test_rays_own_support_for_uv_run_does_not_replace_the_hook(relay, monkeypatch, given, expected):
+CONSTANTS = "import os, ray._private.ray_constants as c; print(c.RAY_ENABLE_UV_RUN_RUNTIME_ENV, os.environ.get(c.RAY_RUNTIME_ENV_HOOK))"
+
+
+@pytest.mark.parametrize("given", [None, "1", "false"])
+def test_rays_own_support_for_uv_run_does_not_replace_the_hook(relay, monkeypatch, given):
     if given:
         monkeypatch.setenv("RAY_ENABLE_UV_RUN_RUNTIME_ENV", given)
-    code = "import os; print(os.environ['RAY_ENABLE_UV_RUN_RUNTIME_ENV'], os.environ.get('RAYDBG_UV_RUN'))"
-    assert Run(relay, sys.executable, "-c", code).end() == (0, f"{expected}\n")
+    assert Run(relay, sys.executable, "-c", CONSTANTS).end() == (0, "False raydbg_run.runtime_env\n")
+
+
+@pytest.mark.parametrize("words", [["env", "PYTHONPATH=", sys.executable, "-c"], [sys.executable, "-Ic"]], ids=["PYTHONPATH", "-I"])
+def test_a_program_that_drops_pythonpath_runs_as_without_raydbg(relay, words):
+    """It cannot import Ray's hook: in ray.init() that would end it."""
+    assert Run(relay, *words, CONSTANTS).end() == (0, "True None\n")
+
+
+def test_a_process_that_drops_pythonpath_runs_as_without_raydbg(relay):
+    code = f"import os, subprocess, sys; subprocess.run([sys.executable, '-Ic', {CONSTANTS!r}], env=os.environ.copy())"
+    assert Run(relay, sys.executable, "-c", f"import ray._private.ray_constants; {code}").end() == (0, "True None\n")
 
 
 SHOW = "import os, sys; print(os.path.basename(sys.executable), sys.argv, sys.flags.optimize)"

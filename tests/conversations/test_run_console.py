@@ -17,9 +17,8 @@ from waits import settle, wait_until
 
 DRIVER = """\
 import os, sys, time
-import raydbg_run  # as Ray does by RAY_RUNTIME_ENV_HOOK
-module, _, name = os.environ["RAY_RUNTIME_ENV_HOOK"].rpartition(".")
-getattr(sys.modules[module], name)({"env_vars": {}})
+import raydbg_run
+raydbg_run.runtime_env({"env_vars": {}})
 while sys.gettrace() is None:  # on a busy machine the relay's word may come too late
     time.sleep(0.05)
 

@@ -201,8 +201,8 @@ def test_the_workers_of_a_job_with_resources_are_no_supervisors(core_cluster, ru
 
 
 def test_workers_are_no_supervisors_if_the_driver_has_no_hook(cluster, run_relay):
-    """As with `uv run`."""
-    run_with_resources(cluster, run_relay(cluster), ("worker", "driver"), before=("env", "-u", "RAY_RUNTIME_ENV_HOOK"))
+    """As if it has a PYTHONPATH of its own."""
+    run_with_resources(cluster, run_relay(cluster), ("worker",), before=("env", "-u", "PYTHONPATH"))
 
 
 @pytest.mark.parametrize("merged, why", [

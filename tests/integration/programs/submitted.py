@@ -18,7 +18,7 @@ class Worker:
 
 def main(count):
     ray.init(namespace="own")
-    print("RESULT hook", os.environ.get("RAY_RUNTIME_ENV_HOOK"), flush=True)
+    print("RESULT hook", os.environ.get("RAYDBG_RUNTIME_ENV_HOOK"), flush=True)
     workers = [Worker.remote() for _ in range(count)]
     print("RESULT namespaces", *ray.get([worker.namespace.remote() for worker in workers]), flush=True)
     print("RESULT end", count, flush=True)  # line: driver
