@@ -374,11 +374,18 @@ def find_copy():
 
 
 def before_fork():
-    """The child cannot ask Ray which task has forked it."""
+    """The child cannot ask Ray which task has forked it. No other thread is in OpenSSL meanwhile."""
+    forking.locked = openssl.acquire(timeout=FORK_MOST_S)
     forking.task_name = ""
     with contextlib.suppress(Exception):
         if agent.hello["role"] == "worker" and not agent.hello.get("forked"):
             forking.task_name = current_task_name(sys.modules["ray"]._private.worker.global_worker)
+
+
+def end_fork():
+    """In the parent, and in the child."""
+    if forking.locked:
+        openssl.release()
 
 
 def after_fork():
@@ -386,6 +393,7 @@ def after_fork():
     of its own; one that multiprocessing has made is held for its breakpoints, like a process that begins."""
     global agent
     try:
+        end_fork()
         before = agent
         hello = dict(before.hello, pid=os.getpid(), forked=True)
         if hello["role"] == "worker":
@@ -425,7 +433,7 @@ def start(config):
                 trace_pool_threads()
         watch_calls(config)
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(before=before_fork, after_in_child=after_fork)
+            os.register_at_fork(before=before_fork, after_in_parent=end_fork, after_in_child=after_fork)
         if not config.get("only_forks"):  # multiprocessing's fork server: a process with threads must not fork
             agent.start()
     except Exception as error:

@@ -10,19 +10,21 @@ VANISHED_S = 25.0  # without a sign of the relay's machine: the agent dials agai
 CUT_S = 900.0  # the same for pydevd, whose stopped threads go on when its connection ends: see REVERSE_CUT_S in relay/debuggee
 PROBE_S = (10, 5)  # the kernel looks for the relay's machine after this silence, and then each time after that
 PROTOCOL = "raydbg"  # ALPN; relay/port/client_hello.h
+# Each of OpenSSL's calls is made under this lock, and so is each fork: in a forked child, a lock of OpenSSL's that another thread
+# has is never released. Reentrant, because a handler of SIGINT may send in the middle of a call.
+openssl = threading.RLock()
+FORK_MOST_S = 1.0  # how long a fork waits for it
 
 
 class SecureSocket:
     """A TLS connection that one thread reads and others write, as pydevd and the agent use a plain socket.
 
-    OpenSSL allows one call at a time. Each call is made under a lock, and none waits: who must wait does it outside of the lock,
-    for the socket. The locks are reentrant, because a handler of SIGINT may send in the middle of a call.
+    OpenSSL allows one call at a time. No call under its lock waits: who must wait does it outside of the lock, for the socket.
     """
 
     def __init__(self, sock):
         sock.setblocking(False)
         self.sock = sock
-        self.calls = threading.RLock()
         self.writes = threading.RLock()
         self.limit_s = None
 
@@ -40,17 +42,23 @@ class SecureSocket:
         if not poll.poll(None if self.limit_s is None else 1000 * self.limit_s):
             raise socket.timeout("the relay says nothing")
 
-    def call(self, function, argument):
+    def call(self, function, *arguments):
         ssl = sys.modules["ssl"]
         while True:
             try:
-                with self.calls:
-                    return function(argument)
+                with openssl:
+                    return function(*arguments)
             except ssl.SSLWantReadError:
                 event = select.POLLIN
             except ssl.SSLWantWriteError:
                 event = select.POLLOUT
             self.wait(event)
+
+    def handshake(self, seconds):
+        """The SHA-256 of the certificate that the other side shows."""
+        self.settimeout(seconds)
+        self.call(self.sock.do_handshake)
+        return hashlib.sha256(self.call(self.sock.getpeercert, True)).hexdigest()
 
     def recv(self, size):
         return self.call(self.sock.recv, size)
@@ -76,22 +84,29 @@ def probe(sock, seconds):
 
 def secure(plain, fingerprint, seconds):
     """The connected socket with TLS, by then to the relay with this certificate. Closes it otherwise."""
+    limit_s = plain.gettimeout()
+    with contextlib.ExitStack() as failing:
+        failing.callback(plain.close)
+        probe(plain, seconds)
+        with openssl:
+            sock = SecureSocket(make_context().wrap_socket(plain, do_handshake_on_connect=False))
+        failing.callback(sock.sock.close)
+        shown = "SHA256:" + sock.handshake(limit_s)
+        if not hmac.compare_digest(shown, fingerprint):
+            raise ConnectionError("the relay shows another certificate, %s" % shown)
+        failing.pop_all()
+    sock.settimeout(None)
+    return sock
+
+
+def make_context():
     ssl = importlib.import_module("ssl")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE  # the fingerprint says more
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols([PROTOCOL])
-    with contextlib.ExitStack() as failing:
-        failing.callback(plain.close)
-        probe(plain, seconds)
-        sock = context.wrap_socket(plain)
-        failing.callback(sock.close)
-        shown = "SHA256:" + hashlib.sha256(sock.getpeercert(True)).hexdigest()
-        if not hmac.compare_digest(shown, fingerprint):
-            raise ConnectionError("the relay shows another certificate, %s" % shown)
-        failing.pop_all()
-    return SecureSocket(sock)
+    return context
 
 
 def endpoint_of_tls(sock, fingerprint):

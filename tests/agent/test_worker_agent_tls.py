@@ -251,6 +251,38 @@ def test_a_relay_that_does_not_read_holds_only_what_speaks_to_it(debugged, relay
     assert program.wait_for("RESULT") == "9"
 
 
+FORKS_IN_A_CALL = """
+import os, threading, time
+agent_has_it, forks, order = threading.Event(), threading.Event(), []
+
+def call():
+    with agent.openssl:
+        agent_has_it.set()
+        forks.wait()
+        time.sleep(0.2)
+        order.append("called")
+
+caller = threading.Thread(target=call)
+caller.start()
+agent_has_it.wait()
+forks.set()
+child = os.fork()
+if child == 0:
+    os._exit(0 if agent.openssl.acquire(blocking=False) else 1)
+order.append("forked")
+caller.join()
+with agent.openssl:
+    answer = order, os.waitpid(child, 0)[1]
+"""
+
+
+def test_no_fork_is_made_in_the_midst_of_a_call(debugged, relay):
+    """In the child, a lock of OpenSSL's that another thread has would never be released: its agent would have no connection."""
+    agent, future = debugged
+    wake(relay, agent, {})
+    assert future.result(limit()).do(FORKS_IN_A_CALL) == "(['called', 'forked'], 0)"
+
+
 def test_a_forked_child_leaves_its_parents_connections(debugged, relay):
     agent, future = debugged
     client = wake(relay, agent, {str(PROGRAM): [line_of("work")]})
