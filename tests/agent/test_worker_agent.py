@@ -465,6 +465,36 @@ def test_a_forked_child_dials_the_relay_itself_and_is_not_stopped_by_its_parents
     assert program.wait_for("RESULT") == "11"
 
 
+FORKS = (PROGRAM.parents[2] / "relay/inject/injections/forks.py").read_text() + """
+pydev_monkey._get_apply_arg_patching = lambda: False  # as inject_no_sub_process
+"""
+BREAKPOINT_IN_CHILD = """
+import os
+child = os.fork()
+if not child:
+    breakpoint()
+    os._exit(7)
+answer = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+"""
+
+
+def test_a_forked_child_passes_its_breakpoint_whether_or_not_its_parent_is_debugged(debugged, relay):
+    """The hook of relay/inject, which the relay has put there, runs after the agent's."""
+    agent, future = debugged
+    client = wake(relay, agent)
+    assert agent.hear() == {"event": "debugging"}
+    program = future.result(limit())
+    program.do(FORKS)
+    assert program.do(BREAKPOINT_IN_CHILD) == "7"
+    client.ok("disconnect", {"terminateDebuggee": False})
+    client.transport.close()
+    agent.say(verb="sleep")
+    assert agent.hear() == {"event": "asleep"}
+    assert program.do(BREAKPOINT_IN_CHILD) == "7"
+    assert sum("a breakpoint() in a forked child" in line for line in program.lines) == 2, program.lines
+    assert not any("Exception ignored" in line for line in program.lines), program.lines
+
+
 WORKER = """
 import sys, types
 core_worker = types.SimpleNamespace(get_current_task_name=lambda: %r)
