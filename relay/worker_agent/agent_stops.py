@@ -6,7 +6,6 @@ thread; the wrappers of watch_calls() run on that thread, too.
 
 import dis
 import fnmatch
-import signal
 
 # --- which processes and tasks are meant ---
 
