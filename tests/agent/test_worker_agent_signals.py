@@ -7,7 +7,7 @@ import socket
 import pytest
 from conftest import find_python
 from debugpy_session import debugpy_directory
-from test_worker_agent import PAIRS, debugged, unbuffered, wake  # noqa: F401
+from test_worker_agent import PAIRS, asleep, debugged, unbuffered, wake  # noqa: F401
 from waits import limit
 from worker_agent import relay, start  # noqa: F401
 
@@ -30,17 +30,29 @@ answer = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 """ % SIGWAIT
 
 
-def test_a_signal_that_the_program_blocks_waits_for_it(debugged, relay):
-    """No thread of the agent's or of pydevd's receives it, and the program's own has not blocked any."""
-    agent, future = debugged
-    agent.say(verb="sleep")
-    assert agent.hear() == {"event": "asleep"}
-    program = future.result(limit())
-    assert program.do(SIGWAIT) == "('SIGTERM',)"
-    wake(relay, agent)
-    assert agent.hear() == {"event": "debugging"}
+MASKS = """
+import signal, threading
+answer = []
+for name, thread in [(thread.name, thread.native_id) for thread in list(threading._active.values())]:
+    if name.startswith(("pydevd.Reader", "pydevd.Writer", "pydevd.CommandThread", "raydbg-agent")):
+        with open("/proc/self/task/%d/status" % thread) as file:
+            blocked = next(int(line.split()[1], 16) for line in file if line.startswith("SigBlk:"))
+        answer.append((blocked >> (signal.SIGTERM - 1)) & 1)
+"""
+
+
+def test_a_signal_that_the_program_blocks_waits_for_it(asleep):
+    """The agent's thread does not receive it, and the program's own has not blocked any."""
+    program, _ = asleep
     assert program.do(SIGWAIT) == "('SIGTERM',)"
     assert program.do(SIGWAIT_IN_CHILD) == "1"
+
+
+def test_the_threads_of_pydevd_block_signals(debugged, relay):
+    agent, future = debugged
+    wake(relay, agent)
+    assert agent.hear() == {"event": "debugging"}
+    assert future.result(limit()).do(MASKS) == "[1, 1, 1, 1]"
 
 
 # --- ^C ---
