@@ -20,6 +20,7 @@ import os
 import queue
 import random
 import re
+import signal
 import socket
 import sys
 import threading
@@ -32,6 +33,7 @@ STARVED_MOST_S = 50.0  # and on top of it: what a busy machine kept the CPU from
 AGAIN_S = (5.0, 8.0)  # between two dials: never sooner, and not all workers at one moment
 ANSWER_S = 20.0  # for the relay's answer to a question of a thread that waits for it
 LINE_MOST = 1 << 20
+FAULTS = {signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV, signal.SIGSYS, signal.SIGTRAP}
 
 
 def prove(key, who, exchange, *request):
@@ -100,7 +102,7 @@ class Agent:
         self.hold()
 
     def begin(self):
-        threading.Thread(target=self.live, name="raydbg-agent", daemon=True).start()
+        start_thread("raydbg-agent", self.live)
 
     def hold(self):
         while not self.settled.wait(max(0.0, self.left_s())) and self.left_s() > 0:
@@ -236,14 +238,14 @@ class Agent:
         elif verb == "debug":
             self.held_until = time.monotonic() + min(float(message.get("hold", 0)), HOLD_MOST_S)
             self.debuggable = None
-            threading.Thread(target=self.debug, args=(message["token"],), name="raydbg-connect", daemon=True).start()
+            start_thread("raydbg-connect", self.debug, message["token"])
         elif verb == "stay":
             self.debuggable = True
             self.settled.set()
         elif verb == "pause":
             with told_lock:
                 self.wanted += 1
-            threading.Thread(target=pause_tasks, name="raydbg-pause", daemon=True).start()
+            start_thread("raydbg-pause", pause_tasks)
         elif verb == "failures":
             self.failures = bool(message.get("stop"))
             if self.failures:
@@ -272,6 +274,18 @@ class Agent:
             self.send(**event)
         except Exception as error:
             self.problem = error
+
+
+def start_thread(name, work, *arguments):
+    """Starts a thread of the agent's with all signals blocked except its own FAULTS. The threads that it starts, pydevd's among
+    them, inherit that. A program that blocks a signal, for sigwait(), blocks it in its own threads only: the kernel would deliver
+    the signal to the agent's thread, and its default action would end the process."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals() - FAULTS)
+        threading.Thread(target=work, args=arguments, name=name, daemon=True).start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def silence_tracing():

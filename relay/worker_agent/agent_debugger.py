@@ -33,10 +33,10 @@ class Debugger:
         """True when the relay has configured pydevd; False if its connection has ended before that, or disconnect() was called
         meanwhile. Raises if there is no debugpy, or another debugger. Waits for ever for a silent relay: call it on a thread of
         its own."""
-        import_debugger()
-        share_with_ray()
-        stop_late_tracing()
         with self.connecting:  # a former call that disconnect() lets go has cleaned up then
+            import_debugger()
+            share_with_ray()
+            stop_late_tracing()
             try:
                 own = self.start(config, token)
             except Exception:
@@ -176,6 +176,7 @@ class Debugger:
         """In a forked child: takes out its parent's pydevd, which has no thread here. The connection stays the parent's. A thread
         that is in connect() there holds locks."""
         self.connecting, self.exchanging = threading.Lock(), threading.Lock()
+        importing.close()
         constants = sys.modules.get("_pydevd_bundle.pydevd_constants")
         if constants is not None:
             constants.after_fork()
@@ -198,19 +199,24 @@ class Debugger:
                 thread.sock.close()
 
 
+importing = contextlib.ExitStack()  # restores what import_debugger() has changed; a child may be forked meanwhile
+
+
 def import_debugger():
     """The import takes seconds against a thread that does not give the GIL away, hence the switch interval. pydevd's
-    warning about frozen modules would be the only trace of a debugger in the program's output."""
-    interval, before = sys.getswitchinterval(), os.environ.get("PYDEVD_DISABLE_FILE_VALIDATION")
-    sys.setswitchinterval(1e-4)
-    os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
-    try:
+    warning about frozen modules would be the only trace of a debugger in the program's output. One call at a time: a second
+    would restore what the first has set."""
+    name = "PYDEVD_DISABLE_FILE_VALIDATION"
+    with importing:
+        importing.callback(sys.setswitchinterval, sys.getswitchinterval())
+        if name in os.environ:
+            importing.callback(os.environ.__setitem__, name, os.environ[name])
+        else:
+            importing.callback(os.environ.pop, name, None)
+        sys.setswitchinterval(1e-4)
+        os.environ[name] = "1"
         importlib.import_module("debugpy.server")
         importlib.import_module("pydevd")
-    finally:
-        sys.setswitchinterval(interval)
-        if before is None:
-            del os.environ["PYDEVD_DISABLE_FILE_VALIDATION"]
 
 
 @contextlib.contextmanager

@@ -6,7 +6,6 @@ thread; the wrappers of watch_calls() run on that thread, too.
 
 import dis
 import fnmatch
-import signal
 
 # --- which processes and tasks are meant ---
 
@@ -421,11 +420,34 @@ def pause_at(frame):
             unwant_debugger()
 
 
-def on_interrupt(number, frame):
-    """The first ^C pauses the main thread. Python's own handler gets one that comes meanwhile, and any for which there is no
-    relay."""
-    if not pause_at(frame):
+def find_runner(frame):
+    """The local variables of the asyncio.Runner.run() at work there, or none: before Python 3.11, and where the debugger or this
+    module is at work above it."""
+    run = getattr(getattr(sys.modules.get("asyncio.runners"), "Runner", None), "run", None)
+    for found, _ in traceback.walk_stack(frame):
+        if is_debuggers(found.f_code):
+            break
+        if found.f_code is getattr(run, "__code__", None):
+            return found.f_locals
+    return {}
+
+
+def interrupt_program(number, frame):
+    """asyncio.run() sets its own handler, which cancels the main task, only in place of Python's own: it is called here."""
+    names = find_runner(frame)
+    cancel = getattr(names.get("self"), "_on_sigint", None)
+    if cancel is None or "task" not in names:
         signal.default_int_handler(number, frame)
+    else:
+        cancel(number, frame, names["task"])
+
+
+def on_interrupt(number, frame):
+    """The first ^C pauses the main thread. The program gets one that comes meanwhile, and any for which there is no relay."""
+    with contextlib.suppress(KeyboardInterrupt):  # ^C in pause_at() ends that
+        if pause_at(frame):
+            return
+    interrupt_program(number, frame)
 
 
 def pause_at_interrupts():

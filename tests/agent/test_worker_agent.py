@@ -6,8 +6,6 @@ The process is a plain Python, the debugger a real debugpy. tests/conversations/
 import json
 import re
 import shutil
-import signal
-import socket
 import sys
 import time
 import types
@@ -465,6 +463,36 @@ def test_a_forked_child_dials_the_relay_itself_and_is_not_stopped_by_its_parents
     assert program.wait_for("RESULT") == "11"
 
 
+FORKS = (PROGRAM.parents[2] / "relay/inject/injections/forks.py").read_text() + """
+pydev_monkey._get_apply_arg_patching = lambda: False  # as inject_no_sub_process
+"""
+BREAKPOINT_IN_CHILD = """
+import os
+child = os.fork()
+if not child:
+    breakpoint()
+    os._exit(7)
+answer = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+"""
+
+
+def test_a_forked_child_passes_its_breakpoint_whether_or_not_its_parent_is_debugged(debugged, relay):
+    """The hook of relay/inject, which the relay has put there, runs after the agent's."""
+    agent, future = debugged
+    client = wake(relay, agent)
+    assert agent.hear() == {"event": "debugging"}
+    program = future.result(limit())
+    program.do(FORKS)
+    assert program.do(BREAKPOINT_IN_CHILD) == "7"
+    client.ok("disconnect", {"terminateDebuggee": False})
+    client.transport.close()
+    agent.say(verb="sleep")
+    assert agent.hear() == {"event": "asleep"}
+    assert program.do(BREAKPOINT_IN_CHILD) == "7"
+    assert sum("a breakpoint() in a forked child" in line for line in program.lines) == 2, program.lines
+    assert not any("Exception ignored" in line for line in program.lines), program.lines
+
+
 WORKER = """
 import sys, types
 core_worker = types.SimpleNamespace(get_current_task_name=lambda: %r)
@@ -500,62 +528,6 @@ def test_what_the_parent_has_not_written_yet_is_the_parents(debugged, relay):
     child.close()
     assert program.wait_for("FORKED") == "9"
     assert program.lines.count("once\n") == 1, program.lines
-
-
-# --- ^C ---
-
-@pytest.fixture(params=PAIRS, ids=lambda pair: f"py{pair[0]}-debugpy{pair[1]}")
-def resting(request, start, relay):
-    """A driver of a `raydbg run` with a console, which sleeps in doze()."""
-    python, version = request.param
-    future = start(find_python(python), debugpy_directory(python, version), word=60, interrupt_pauses=True)
-    agent = relay.accept()
-    agent.hello()
-    agent.say(verb="sleep")
-    assert agent.hear() == {"event": "asleep"}
-    program = future.result(limit())
-    program.ask("doze", "DOZES")
-    return agent, program
-
-
-def interrupt(agent, program):
-    """Sends SIGINT; the question that the program asks then."""
-    program.process.send_signal(signal.SIGINT)
-    asked = agent.hear()
-    assert (asked["event"], asked["wanted"]) == ("wanted", True)
-    return asked["question"]
-
-
-def test_an_interrupt_pauses_the_main_thread_where_it_is(resting, relay):
-    agent, program = resting
-    agent.say(verb="answer", question=interrupt(agent, program), yes=False)
-    client = wake(relay, agent)
-    assert agent.hear() == {"event": "debugging"}
-    thread = client.stopped(reason="pause")["threadId"]
-    frames = client.stack(thread)
-    assert [frame["name"] for frame in frames[:2]] == ["doze", "main"]
-    assert client.evaluate("why", frames[0]["id"]) == "'a while'"
-    client.resume(thread)
-    assert agent.hear() == {"event": "wanted", "wanted": False}
-    client.ok("disconnect", {"terminateDebuggee": False})
-    client.transport.close()
-    agent.say(verb="sleep")
-    assert agent.hear() == {"event": "asleep"}
-    assert not program.has("WOKEN")  # it goes on sleeping
-    interrupt(agent, program)
-    program.process.send_signal(signal.SIGINT)
-    assert program.wait_for("WOKEN") == "interrupted"
-    assert agent.hear() == {"event": "wanted", "wanted": False}
-    program.work(2)
-
-
-def test_an_interrupt_without_a_relay_is_the_programs(resting, relay):
-    agent, program = resting
-    relay.listening.close()
-    agent.sock.shutdown(socket.SHUT_WR)
-    assert agent.sock.recv(100) == b""  # the agent has noticed
-    program.process.send_signal(signal.SIGINT)
-    assert program.wait_for("WOKEN") == "interrupted"
 
 
 # --- Ray's own code ---

@@ -103,6 +103,60 @@ def test_a_child_that_is_forked_while_pydevd_starts_can_be_debugged(asleep, rela
     assert program.wait_for("FORKED") == "9"  # its agent is settled
 
 
+# Each import of debugpy waits at a gate of its own, and fails then.
+SLOW_IMPORTS = """
+import sys, threading, types
+agent.gates = [threading.Event(), threading.Event()]
+shut, agent.reached = iter(agent.gates), threading.Event()
+def import_slowly(name):
+    gate = next(shut)
+    agent.reached.set()
+    gate.wait()
+    raise ImportError(name)
+agent.importlib = types.SimpleNamespace(import_module=import_slowly)
+answer = sys.getswitchinterval()
+"""
+INTERVAL = "import sys\nanswer = sys.getswitchinterval()"
+INTERVAL_IN_CHILD = """
+import os, sys
+child = os.fork()
+if not child:
+    os._exit(round(1e4 * sys.getswitchinterval()))
+answer = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.fixture
+def importing(start, relay):
+    """The agent and its program, which is at the import of a debugpy that is not there; and its switch interval before."""
+    future = start(word=60)
+    agent = relay.accept()
+    agent.hello()
+    fall_asleep(agent)
+    program = future.result(limit())
+    before = program.do(SLOW_IMPORTS)
+    agent.say(verb="debug", token=WORD, hold=0)
+    assert program.do("answer = agent.reached.wait()") == "True"
+    assert program.do(INTERVAL) != before
+    return agent, program, before
+
+
+def test_two_imports_at_a_time_leave_the_switch_interval(importing):
+    """A relay that is started again asks for pydevd while the first import goes on."""
+    agent, program, before = importing
+    agent.say(verb="debug", token=WORD, hold=0)
+    settle(1)
+    for gate in 0, 1:
+        program.do(f"agent.gates[{gate}].set()")
+        assert agent.hear()["event"] == "failed"
+    assert program.do(INTERVAL) == before
+
+
+def test_a_child_that_is_forked_meanwhile_has_its_own_switch_interval(importing):
+    _, program, before = importing
+    assert int(program.do(INTERVAL_IN_CHILD)) == round(1e4 * float(before))
+
+
 def test_a_dial_that_fails_leaves_no_debugger_behind(asleep, relay):
     agent, program = asleep
     relay.listening.close()

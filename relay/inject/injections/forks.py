@@ -1,6 +1,7 @@
 # A child that is made with os.fork() has its parent's tracing, and what is left of a step: it would stop at the line after, in
 # a debugger that has no connection, and its parent would wait for it. Its breakpoint() would wait for a client that no list
-# shows. Unless children are debugged, the child drops all of that, and passes its breakpoint() with a line on stderr.
+# shows. Unless children are debugged, the child drops all of that, and passes its breakpoint() with a line on stderr. In a
+# process of `raydbg run` the agent has taken pydevd's tool out already: its hook runs first, and the parent may have no pydevd.
 import builtins, os, sys, threading
 from pydevd_tracing import TracingFunctionHolder
 from _pydev_bundle import pydev_monkey
@@ -15,7 +16,8 @@ def after_fork():
     if pydev_monkey._get_apply_arg_patching():
         return
     if getattr(pydevd_constants, 'PYDEVD_USE_SYS_MONITORING', False):
-        sys.monitoring.set_events(sys.monitoring.DEBUGGER_ID, 0)
+        if sys.monitoring.get_tool(sys.monitoring.DEBUGGER_ID) == 'pydevd':
+            sys.monitoring.set_events(sys.monitoring.DEBUGGER_ID, 0)
     else:
         (TracingFunctionHolder._original_tracing or sys.settrace)(None)
     frame = sys._getframe()
