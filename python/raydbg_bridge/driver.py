@@ -8,6 +8,7 @@ import atexit
 import contextlib
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -32,7 +33,11 @@ class Run:
         self.directory = self.process.stdout.readline().strip()
         if not self.directory:
             raise RuntimeError("raydbg cannot debug this driver: %s" % self.process.communicate()[1].strip())
-        threading.Thread(target=self.pass_on, name="raydbg-run", daemon=True).start()
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # they are the program's, and its threads'
+        try:
+            threading.Thread(target=self.pass_on, name="raydbg-run", daemon=True).start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def pass_on(self):
         """What it says: where a task has stopped, for one."""
