@@ -28,13 +28,13 @@ struct hash_index {
 
 /* `item` may be anything except UINTPTR_MAX. */
 void hash_index_add(struct hash_index *index, uint64_t hash, uintptr_t item);
-/* Steps through the items with this hash, in no particular order; false after the last. The index
- * must not be changed between two steps. Inline: an answer of thousands of rows takes several of
- * these for each row. */
-static inline bool hash_index_next(const struct hash_index *index, uint64_t hash, size_t *cursor,
-                                   uintptr_t *item)
+/* Steps through the items with this hash, in no particular order; false after the last, or after
+ * `most` slots, and then *cursor is `most`. The bound is for keys from outside, which an attacker
+ * can make collide. The index must not be changed between two steps. */
+static inline bool hash_index_next_within(const struct hash_index *index, uint64_t hash,
+                                          size_t most, size_t *cursor, uintptr_t *item)
 {
-    while (*cursor < index->size) {
+    while (*cursor < index->size && *cursor < most) {
         const struct hash_slot *slot = &index->slots[(hash + (*cursor)++) & (index->size - 1)];
         if (!slot->above)
             return false;
@@ -44,6 +44,13 @@ static inline bool hash_index_next(const struct hash_index *index, uint64_t hash
         }
     }
     return false;
+}
+/* The same without a bound. Inline: an answer of thousands of rows takes several of these for each
+ * row. */
+static inline bool hash_index_next(const struct hash_index *index, uint64_t hash, size_t *cursor,
+                                   uintptr_t *item)
+{
+    return hash_index_next_within(index, hash, index->size, cursor, item);
 }
 /* Removes one entry with this hash and this item, if there is one. */
 void hash_index_remove(struct hash_index *index, uint64_t hash, uintptr_t item);

@@ -1,8 +1,11 @@
 #include "base/log.h"
 
+#include "base/text.h"
+
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const names[] = {"error", "warn", "info", "debug"};
@@ -33,5 +36,7 @@ void log_line(enum log_level level, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    fprintf(stderr, "raydbg: %s: %s\n", names[level], text);
+    char *printable = text_printable(text, strlen(text), "");
+    fprintf(stderr, "raydbg: %s: %s\n", names[level], printable);
+    free(printable);
 }

@@ -1,4 +1,5 @@
-/* The program's log: each call writes one line to stderr. The default level is warn.
+/* The program's log: each call writes one line to stderr, with a '?' for every control
+ * character (text_is_control()): a part may come from a debuggee. The default level is warn.
  * Never log a token, a message body or a variable's value. */
 #ifndef RAYDBG_BASE_LOG_H
 #define RAYDBG_BASE_LOG_H

@@ -137,10 +137,13 @@ void capabilities_withdraw(struct buf *object)
         char *name = scan_string(defaults, key);
         if (scan_boolean(defaults, value, &on) && on && !text_equal(name, own) &&
             !scan_find(object->data, (struct span){0, object->len}, name, &found))
-            buf_printf(&withdrawn, "\"%s\": false, ", name);
+            buf_printf(&withdrawn, "%s\"%s\": false", withdrawn.len ? ", " : "", name);
         free(name);
     }
     if (withdrawn.len) {
+        cursor = 0;
+        if (scan_member(object->data, (struct span){0, object->len}, &cursor, &key, &value))
+            buf_add_string(&withdrawn, ", ");
         buf_add(&withdrawn, object->data + 1, object->len - 1); /* without its opening brace */
         object->len = 1;
         buf_add(object, withdrawn.data, withdrawn.len);

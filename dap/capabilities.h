@@ -24,9 +24,9 @@ bool capabilities_will_launch(const char *json, struct span arguments);
  * ones pass unchanged. */
 void capabilities_filter(const char *text, struct span upstream, struct buf *out);
 
-/* `object` is the result of capabilities_filter(), with at least one member. Adds a `false` for
- * each capability of the default that it lacks, because a client that has received the default
- * relies on it until it is withdrawn. */
+/* `object` is the result of capabilities_filter(). Adds a `false` for each capability of the
+ * default that it lacks, because a client that has received the default relies on it until it is
+ * withdrawn. */
 void capabilities_withdraw(struct buf *object);
 
 /* True if a client wants the event raydbg/role, from the arguments of its `initialize`: by

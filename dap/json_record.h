@@ -19,7 +19,7 @@ enum json_kind {
     JSON_INDEX,   /* size_t */
     JSON_BOOL,    /* bool */
     JSON_MS,      /* int64_t in ms, written in seconds; 0 is null */
-    JSON_SECONDS, /* double >= 0, to the microsecond */
+    JSON_SECONDS, /* double >= 0 and < 9e12, to the microsecond */
 };
 
 struct json_field {

@@ -73,7 +73,7 @@ bool scan_key_is(const char *text, struct span key, const char *name);
 /* A whole number within int64, however it is written: 12, 12.0 and 1.2e1 are one number to a JSON
  * library that has doubles only. False for fractions, strings, overflow. */
 bool scan_integer(const char *text, struct span value, int64_t *out);
-/* Reads a JSON true or false into `out`; returns false if the value is neither. */
+/* Reads a JSON true or false into `out`; false, with `out` as it was, if the value is neither. */
 bool scan_boolean(const char *text, struct span value, bool *out);
 /* Unescapes a string into a new NUL-terminated string (the caller frees); NULL if the value is no
  * string. Lone surrogates become U+FFFD; so does NUL, escaped or not. */

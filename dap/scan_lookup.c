@@ -124,8 +124,10 @@ bool scan_integer(const char *text, struct span value, int64_t *out)
 
 bool scan_boolean(const char *text, struct span value, bool *out)
 {
-    *out = value.len && text[value.at] == 't';
-    return *out || (value.len && text[value.at] == 'f');
+    if (!value.len || (text[value.at] != 't' && text[value.at] != 'f'))
+        return false;
+    *out = text[value.at] == 't';
+    return true;
 }
 
 bool scan_integer_at(const char *text, struct span object, const char *path, int64_t *out)

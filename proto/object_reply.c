@@ -236,6 +236,14 @@ static bool has_consumed(const int64_t numbers[STORE_NUMBERS], struct ray_versio
     return numbers[CREATED_BYTES_V1] != 0;
 }
 
+/* Seconds that a raylet has counted; 0 for a number that cannot be one. JSON_SECONDS has
+ * microseconds in an int64: 9e12 seconds at most. */
+static double seconds_of(const struct wire_field *field)
+{
+    double seconds = wire_double(field);
+    return seconds >= 0 && seconds < 9e12 ? seconds : 0;
+}
+
 static bool read_store(const struct wire_field *message, struct ray_version version,
                        struct ray_store_stats *out)
 {
@@ -246,9 +254,9 @@ static bool read_store(const struct wire_field *message, struct ray_version vers
     while (wire_next(&wire, &field)) {
         uint32_t number = field.tag >> 3;
         if (field.tag == WIRE_TAG(1, WIRE_FIXED64))
-            spill_seconds = wire_double(&field);
+            spill_seconds = seconds_of(&field);
         else if (field.tag == WIRE_TAG(4, WIRE_FIXED64))
-            restore_seconds = wire_double(&field);
+            restore_seconds = seconds_of(&field);
         else if ((field.tag & 7) == WIRE_VARINT && number < STORE_NUMBERS)
             numbers[number] = wire_signed(&field);
     }

@@ -30,6 +30,7 @@ struct call {
     struct call *next;      /* among the waiting bulk calls */
     struct call *flight_next, **flight_link;
     struct rpc_channel *channel; /* NULL: refused, `refusal` says why */
+    struct rpc_epoch sent;
     struct err refusal;
     grpc_call *call;
     grpc_byte_buffer *request, *reply;
@@ -271,6 +272,7 @@ static void call_begin(struct call *call)
         rpc_mailbox_put(rpc->mailbox, &call->event);
         return;
     }
+    call->sent = channel->epoch;
     grpc_slice path = grpc_slice_from_copied_string(call->method);
     gpr_timespec deadline = gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
                                          gpr_time_from_millis(call->deadline_ms, GPR_TIMESPAN));
@@ -389,7 +391,7 @@ static void conclude(struct rpc *rpc, struct call *call, struct rpc_reply *reply
     if (err->code)
         return;
     reply->status = (int)call->status;
-    rpc_channel_judge(call->channel, call->status);
+    rpc_channel_judge(call->channel, &call->sent, call->status);
     if (call->status == GRPC_STATUS_OK && read_reply(call, bytes)) {
         reply->bytes = GRPC_SLICE_START_PTR(*bytes);
         reply->len = GRPC_SLICE_LENGTH(*bytes);

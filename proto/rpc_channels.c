@@ -106,8 +106,10 @@ static void connect_to(struct rpc_channel *channel)
         all->secrets = secrets_of(all->options->credentials);
     channel->channel = grpc_channel_create(target, all->secrets, &options);
     free(target);
-    if (channel->channel)
-        link_newest(channel);
+    if (!channel->channel)
+        return;
+    channel->epoch = (struct rpc_epoch){.connection = channel->epoch.connection + 1};
+    link_newest(channel);
 }
 
 bool rpc_channel_open(struct rpc_channel *channel)
@@ -124,14 +126,26 @@ bool rpc_channel_open(struct rpc_channel *channel)
 /* Closes a connection that failed; the next call opens a new one. A call therefore never waits for
  * grpc's backoff (a caller that polls has its own), and a worker that is gone leaves only an
  * address behind. */
-void rpc_channel_judge(struct rpc_channel *channel, grpc_status_code status)
+void rpc_channel_judge(struct rpc_channel *channel, const struct rpc_epoch *sent,
+                       grpc_status_code status)
 {
     bool late = status == GRPC_STATUS_DEADLINE_EXCEEDED;
     bool lost = status == GRPC_STATUS_UNAVAILABLE;
-    channel->deadlines = late ? channel->deadlines + 1 : 0;
+    struct rpc_epoch *now = &channel->epoch;
+    if (!channel->channel || sent->connection != now->connection) {
+        /* Any other status may be grpc's own, because we have closed the connection. */
+        channel->answered |= status == GRPC_STATUS_OK;
+        return;
+    }
+    if (!late) {
+        channel->deadlines = 0;
+    } else if (sent->misses == now->misses) {
+        now->misses++;
+        channel->deadlines++;
+    }
     if (!late && !lost && status != GRPC_STATUS_CANCELLED)
         channel->answered = true;
-    if ((lost || channel->deadlines >= DEADLINES_TO_RECONNECT) && channel->channel)
+    if (lost || channel->deadlines >= DEADLINES_TO_RECONNECT)
         channel_close(channel);
 }
 

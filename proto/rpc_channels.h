@@ -9,6 +9,12 @@
 #include <grpc/grpc.h>
 #include <stdbool.h>
 
+/* The state of a channel when a call is sent, by which its end is judged. */
+struct rpc_epoch {
+    uint64_t connection; /* the number of the connection, from 1 */
+    uint64_t misses;     /* deadlines that were missed on it, with calls that wait together once */
+};
+
 struct rpc_channel {
     struct rpc_channel *next;
     struct rpc_channels *all;
@@ -17,6 +23,7 @@ struct rpc_channel {
     struct rpc_channel *older, *newer; /* in the list of open ones, by last use */
     size_t calls;                      /* in flight, counted by rpc.c */
     bool answered;
+    struct rpc_epoch epoch;
     int deadlines; /* missed in a row */
 };
 
@@ -39,7 +46,10 @@ void rpc_channels_trim(struct rpc_channels *all);
 
 /* Call before each use: opens the channel if it is closed. False if its address is not valid. */
 bool rpc_channel_open(struct rpc_channel *channel);
-/* Call when a call has ended with this status. */
-void rpc_channel_judge(struct rpc_channel *channel, grpc_status_code status);
+/* Call when a call has ended with this status. `sent` is a copy of the channel's epoch when the
+ * call was sent: a call of an earlier connection says nothing about the current one, and calls that
+ * were waiting together miss one deadline, not several in a row. */
+void rpc_channel_judge(struct rpc_channel *channel, const struct rpc_epoch *sent,
+                       grpc_status_code status);
 
 #endif

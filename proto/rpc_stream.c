@@ -20,6 +20,7 @@ struct batch {
 struct rpc_stream {
     struct rpc_stream *next, **link; /* in the rpc's list */
     struct rpc_channel *channel;
+    struct rpc_epoch sent;
     grpc_call *call;
     struct batch start, read, status_batch;
     int pending; /* batches under way */
@@ -78,7 +79,7 @@ static void conclude(struct rpc *rpc, struct rpc_stream *stream)
     char *note = note_of(stream);
     stream->channel->calls--;
     if (stream->call)
-        rpc_channel_judge(stream->channel, stream->status);
+        rpc_channel_judge(stream->channel, &stream->sent, stream->status);
     if (!err.code && stream->status != GRPC_STATUS_OK) {
         if (rpc->closing)
             err_set(&err, ERR_FAILED, "the call to %s was cancelled", stream->channel->address);
@@ -194,6 +195,7 @@ static void begin(struct rpc_stream *stream, const char *method)
         deadline = gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
                                 gpr_time_from_millis(stream->deadline_ms, GPR_TIMESPAN));
     if (!rpc_refuses(stream->channel, &stream->refusal)) {
+        stream->sent = stream->channel->epoch;
         grpc_slice path = grpc_slice_from_copied_string(method);
         stream->call =
             grpc_channel_create_call(stream->channel->channel, NULL, GRPC_PROPAGATE_DEFAULTS,

@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Slots of the index that a search passes. A program can name its call sites such that their hashes
+ * collide, and each search would then pass all of them. Random hashes pass a few. */
+enum { PROBES = 128 };
+
 struct entry {
     size_t len;
     char *text;
@@ -40,11 +44,10 @@ static bool is(const struct entry *entry, const void *bytes, size_t len)
     return entry->len == len && memcmp(entry->text, bytes, len) == 0;
 }
 
-static size_t add(struct ray_string_pool *pool, uint64_t hash, const void *bytes, size_t len)
+static size_t add(struct ray_string_pool *pool, const void *bytes, size_t len)
 {
     pool->entries = mem_grow(pool->entries, pool->count, &pool->room, sizeof *pool->entries);
     pool->entries[pool->count] = (struct entry){len, mem_string_n(bytes, len)};
-    hash_index_add(&pool->index, hash, pool->count);
     return pool->count++;
 }
 
@@ -57,9 +60,11 @@ const char *ray_string_pool_add(struct ray_string_pool *pool, const void *bytes,
     if (pool->count && is(&pool->entries[pool->last], bytes, len))
         return pool->entries[pool->last].text;
     uint64_t hash = hash_bytes(bytes, len, 0);
-    while (hash_index_next(&pool->index, hash, &cursor, &at))
+    while (hash_index_next_within(&pool->index, hash, PROBES, &cursor, &at))
         if (is(&pool->entries[at], bytes, len))
             return pool->entries[pool->last = at].text;
-    pool->last = add(pool, hash, bytes, len);
+    pool->last = add(pool, bytes, len);
+    if (cursor < PROBES) /* else to insert it would pass as many slots */
+        hash_index_add(&pool->index, hash, pool->last);
     return pool->entries[pool->last].text;
 }

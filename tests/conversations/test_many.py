@@ -125,8 +125,8 @@ def test_threads_of_one_worker_go_on_one_at_a_time(attach, gang):
         f"pid {worker.pid} thread-{n} Pool.work 127.0.0.1" for n in (1, 2, 3)], lambda: threads(client))
     ids = {name: id for name, id in threads(client).items() if str(worker.pid) in name}
     left = {1, 2, 3}
-    for number in 2, 3, 1:
-        client.ok("continue", {"threadId": ids[f"pid {worker.pid} thread-{number} Pool.work 127.0.0.1"]})
+    for number, more in (2, {}), (3, {"singleThread": None}), (1, {}):
+        client.ok("continue", {"threadId": ids[f"pid {worker.pid} thread-{number} Pool.work 127.0.0.1"], **more})
         left.discard(number)
         assert worker.adapter.standing == left
         for other in left:

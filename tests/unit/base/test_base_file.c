@@ -4,9 +4,11 @@
 #include "base/file.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -102,6 +104,24 @@ static void a_directory_that_is_not_there(void **state)
     assert_int_equal(code, ENOENT);
 }
 
+/* The kernel writes a part, as it does when a disk becomes full, and refuses the next write. */
+static void the_reason_of_a_short_write_is_told(void **state)
+{
+    (void)state;
+    struct rlimit before, small;
+    assert_int_equal(replace("older"), 0);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = (struct rlimit){4, before.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    int result = replace("longer than that"), code = errno;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, SIG_DFL);
+    assert_int_equal(result, -1);
+    assert_int_equal(code, EFBIG);
+    assert_content("older");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -110,6 +130,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_a_dead_process_left_is_no_obstacle, setup, teardown),
         cmocka_unit_test_setup_teardown(a_directory_in_its_place_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(a_directory_that_is_not_there, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_reason_of_a_short_write_is_told, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,6 +70,26 @@ static void test_what_an_adapter_has_not_is_withdrawn(void **state)
     buf_free(&less);
 }
 
+static void test_all_is_withdrawn_from_an_adapter_without_any(void **state)
+{
+    (void)state;
+    static const char *const empty[] = {"{}", "{ }", "{\r\n}"};
+    for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
+        struct buf object = {0};
+        struct scan scan;
+        struct span whole, value;
+        bool on = true;
+        buf_add_string(&object, empty[i]);
+        capabilities_withdraw(&object);
+        scan_init(&scan, object.data, object.len);
+        assert_true(scan_value(&scan, &whole));
+        assert_int_equal(whole.len, object.len);
+        assert_true(scan_find(object.data, whole, "supportsTerminateDebuggee", &value));
+        assert_true(scan_boolean(object.data, value, &on) && !on);
+        buf_free(&object);
+    }
+}
+
 /* By the names that DAP gives: supports<Command>Request, and those that break the pattern. */
 static void test_refused_commands_are_not_promised(void **state)
 {
@@ -174,6 +194,7 @@ int main(void)
         cmocka_unit_test(test_the_default),
         cmocka_unit_test(test_who_launches_has_one_filter_more),
         cmocka_unit_test(test_what_an_adapter_has_not_is_withdrawn),
+        cmocka_unit_test(test_all_is_withdrawn_from_an_adapter_without_any),
         cmocka_unit_test(test_refused_commands_are_not_promised),
         cmocka_unit_test(test_the_rest_stays_as_it_is),
         cmocka_unit_test(test_duplicates_and_escapes_do_not_get_through),

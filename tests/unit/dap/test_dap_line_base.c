@@ -122,6 +122,8 @@ static void the_client_says_how_it_counts(void **state)
         {"{\"linesStartAt1\":true,\"columnsStartAt1\":true}", false, false},
         {"{\"linesStartAt1\":false}", true, false},
         {"{\"columnsStartAt1\":false}", false, true},
+        {"{\"linesStartAt1\":null,\"columnsStartAt1\":null}", false, false},
+        {"{\"linesStartAt1\":0,\"columnsStartAt1\":\"false\"}", false, false},
     };
     for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
         struct line_base base =

@@ -1,6 +1,7 @@
 /* JSON values that are the same, whatever their bytes. */
 #include "cmocka_prelude.h"
 
+#include "base/buf.h"
 #include "dap/same.h"
 
 #include <string.h>
@@ -66,6 +67,45 @@ static void test_not_the_same(void **state)
             fail_msg("%s and %s are not the same", pairs[i][0], pairs[i][1]);
 }
 
+/* Objects of 64 members, each within the last member of another, around this number. */
+static void nest(struct buf *out, int levels, const char *number)
+{
+    for (int level = 0; level < levels; level++) {
+        buf_add_string(out, "{");
+        for (int i = 0; i < 63; i++)
+            buf_printf(out, "\"m%d\":0,", i);
+        buf_add_string(out, "\"in\":");
+    }
+    buf_add_string(out, number);
+    for (int level = 0; level < levels; level++)
+        buf_add_string(out, "}");
+}
+
+static void test_much_work_is_given_up(void **state)
+{
+    (void)state;
+    struct buf few = {0}, few_spaced = {0}, many = {0}, many_spaced = {0};
+    nest(&few, 2, "1");
+    nest(&few_spaced, 2, " 1");
+    nest(&many, 20, "1");
+    nest(&many_spaced, 20, " 1");
+    assert_true(same(few.data, few_spaced.data));
+    assert_true(same(many.data, many.data));
+    assert_false(same(many.data, many_spaced.data));
+    buf_free(&few);
+    buf_free(&few_spaced);
+    buf_free(&many);
+    buf_free(&many_spaced);
+}
+
+/* A debuggee reads the same bytes in one way only. */
+static void test_the_same_bytes(void **state)
+{
+    (void)state;
+    static const char twice[] = "{\"a\":1,\"a\":2}";
+    assert_true(same(twice, twice));
+}
+
 static void test_what_is_absent(void **state)
 {
     (void)state;
@@ -80,6 +120,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_same),
         cmocka_unit_test(test_not_the_same),
+        cmocka_unit_test(test_much_work_is_given_up),
+        cmocka_unit_test(test_the_same_bytes),
         cmocka_unit_test(test_what_is_absent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

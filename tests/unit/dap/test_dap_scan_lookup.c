@@ -186,10 +186,13 @@ static void test_booleans(void **state)
     assert_true(got);
     assert_true(scan_boolean("false", span_of("false"), &got));
     assert_false(got);
+    got = true; /* a value of another type leaves it as it is */
     assert_false(scan_boolean("\"true\"", span_of("\"true\""), &got));
     assert_false(scan_boolean("1", span_of("1"), &got));
     assert_false(scan_boolean("null", span_of("null"), &got));
     assert_false(scan_boolean("true", (struct span){0, 0}, &got));
+    assert_false(scan_boolean_at("{\"a\":null}", span_of("{\"a\":null}"), "a", &got));
+    assert_true(got);
 }
 
 static void test_strings(void **state)

@@ -1,6 +1,7 @@
 /* Ids, names, and the pool of strings. */
 #include "cmocka_prelude.h"
 
+#include "base/hash.h"
 #include "proto/object_records.h"
 #include "proto/string_pool.h"
 
@@ -117,12 +118,49 @@ static void equal_strings_are_kept_once(void **state)
     ray_string_pool_free(NULL);
 }
 
+/* Two words whose hash is that of every other number's. */
+static void collide(uint64_t number, uint64_t words[2])
+{
+    words[0] = number;
+    words[1] = hash_mix(hash_mix(16) ^ number);
+    assert_true(hash_bytes(words, 16, 0) == hash_number(0));
+}
+
+static void strings_that_collide_are_kept_again(void **state)
+{
+    (void)state;
+    enum { DIFFERENT = 1000 };
+    static const char *kept[DIFFERENT];
+    struct ray_string_pool *pool = ray_string_pool_create();
+    uint64_t words[2];
+    for (int round = 0; round < 2; round++)
+        for (uint64_t i = 0; i < DIFFERENT; i++) {
+            collide(i, words);
+            const char *copy = ray_string_pool_add(pool, words, sizeof words);
+            assert_memory_equal(copy, words, sizeof words);
+            if (round && i == 0)
+                assert_ptr_equal(copy, kept[i]);
+            if (round && i == DIFFERENT - 1)
+                assert_ptr_not_equal(copy, kept[i]);
+            kept[i] = copy;
+        }
+    assert_ptr_equal(ray_string_pool_add(pool, words, sizeof words), kept[DIFFERENT - 1]);
+    const char *other = ray_string_pool_add(pool, "other", 5);
+    ray_string_pool_add(pool, words, sizeof words);
+    assert_ptr_equal(ray_string_pool_add(pool, "other", 5), other);
+    ray_string_pool_free(pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ids_are_parsed_and_written), cmocka_unit_test(what_is_no_id_is_refused),
-        cmocka_unit_test(an_id_tells_what_made_it),   cmocka_unit_test(an_id_tells_its_task),
-        cmocka_unit_test(a_status_has_a_name),        cmocka_unit_test(equal_strings_are_kept_once),
+        cmocka_unit_test(ids_are_parsed_and_written),
+        cmocka_unit_test(what_is_no_id_is_refused),
+        cmocka_unit_test(an_id_tells_what_made_it),
+        cmocka_unit_test(an_id_tells_its_task),
+        cmocka_unit_test(a_status_has_a_name),
+        cmocka_unit_test(equal_strings_are_kept_once),
+        cmocka_unit_test(strings_that_collide_are_kept_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

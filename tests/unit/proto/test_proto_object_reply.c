@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "proto/object_reply.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -341,6 +342,26 @@ static void survives_cut_and_changed_replies(void **state)
     }
 }
 
+static void seconds_that_are_none_count_as_0(void **state)
+{
+    (void)state;
+    static const double rows[][2] = {
+        {2.5, 2.5}, {8e12, 8e12}, {NAN, 0},   {INFINITY, 0}, {-INFINITY, 0},
+        {-1, 0},    {9e12, 0},    {1e300, 0}, {-1e300, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        /* store_stats (6) with spill_time_total_s (1) and restore_time_total_s (4) */
+        uint8_t reply[20] = {0x32, 18, 0x09, [11] = 0x21};
+        struct ray_node_objects node;
+        memcpy(reply + 3, &rows[i][0], sizeof(double));
+        memcpy(reply + 12, &rows[i][0], sizeof(double));
+        assert_int_equal(object_reply_node(reply, sizeof reply, v2_60, &node, &err), 0);
+        assert_true(node.store.spill_seconds == rows[i][1]);
+        assert_true(node.store.restore_seconds == rows[i][1]);
+        ray_node_objects_clear(&node);
+    }
+}
+
 static void a_cut_reply_is_an_error(void **state)
 {
     (void)state;
@@ -368,6 +389,7 @@ int main(void)
         cmocka_unit_test(an_error_in_its_place_is_lost),
         cmocka_unit_test(what_a_process_has_not_is_unknown),
         cmocka_unit_test(survives_cut_and_changed_replies),
+        cmocka_unit_test(seconds_that_are_none_count_as_0),
         cmocka_unit_test(a_cut_reply_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { UNAVAILABLE = 14 };
+enum { DEADLINE_EXCEEDED = 4, UNAVAILABLE = 14 };
 
 static const char method[] = "/ray.rpc.NodeInfoGcsService/GetAllNodeInfo";
 
@@ -25,6 +25,7 @@ struct server {
     int listener;
     char address[32];
     const char *bytes; /* NULL: none, and the connection stays open */
+    bool once;         /* only the first connection gets the bytes */
     int connections;
 };
 
@@ -38,7 +39,8 @@ static void *serve(void *arg)
         if (fd < 0)
             break;
         char preface[256];
-        if (server->bytes && recv(fd, preface, sizeof preface, 0) >= 0 &&
+        bool speaks = server->bytes && (count == 0 || !server->once);
+        if (speaks && recv(fd, preface, sizeof preface, 0) >= 0 &&
             send(fd, server->bytes, strlen(server->bytes), MSG_NOSIGNAL) >= 0)
             shutdown(fd, SHUT_WR);
         __atomic_add_fetch(&server->connections, 1, __ATOMIC_RELAXED);
@@ -201,6 +203,57 @@ static void silence_ends_at_the_deadline(void **state)
     expect_words(last.what, "no answer");
     expect_words(last.what, "0.2 s");
     assert_int_equal(__atomic_load_n(&server.connections, __ATOMIC_RELAXED), 2);
+    server_stop(&server);
+}
+
+static int late, rest;
+
+static void on_ended(void *arg, const struct rpc_reply *reply)
+{
+    on_reply(arg, reply);
+    if (reply->status == DEADLINE_EXCEEDED)
+        late++;
+    else
+        rest++;
+}
+
+/* Makes one call more than the bulk calls that are sent at once, and waits for their ends. The last
+ * call has a short deadline. */
+static void bulk_calls_and_wait(const struct server *server, int64_t deadline_ms)
+{
+    struct rpc_channel *channel = rpc_channel(rpc, server->address);
+    late = rest = 0;
+    for (int i = 0; i < RPC_BULK_CALLS + 1; i++)
+        rpc_bulk_call(channel, method, NULL, 0, i < RPC_BULK_CALLS ? deadline_ms : 300, on_ended,
+                      &answers);
+    assert_true(post_queue_run_until(&queue, &answers, RPC_BULK_CALLS + 1));
+}
+
+/* All calls of one stall miss one deadline: the last call, sent after the first miss, gets its own
+ * time. */
+static void one_stall_is_one_missed_deadline(void **state)
+{
+    (void)state;
+    struct server server;
+    server_start(&server, NULL);
+    bulk_calls_and_wait(&server, 300);
+    assert_int_equal(late, RPC_BULK_CALLS + 1);
+    assert_true(__atomic_load_n(&server.connections, __ATOMIC_RELAXED) <= 1);
+    server_stop(&server);
+}
+
+/* The last call is sent on a second connection while the other calls of the first still come back;
+ * and a peer that never answered is not called busy. */
+static void a_failed_connection_does_not_end_the_next(void **state)
+{
+    (void)state;
+    struct server server;
+    server_start(&server, "");
+    server.once = true;
+    bulk_calls_and_wait(&server, 60000);
+    assert_int_equal(rest, RPC_BULK_CALLS);
+    assert_int_equal(late, 1);
+    assert_string_equal(last.why, "");
     server_stop(&server);
 }
 
@@ -414,6 +467,8 @@ int main(void)
         WITH_RPC(an_http_server),
         WITH_RPC(closed_at_once),
         WITH_RPC(silence_ends_at_the_deadline),
+        WITH_RPC(one_stall_is_one_missed_deadline),
+        WITH_RPC(a_failed_connection_does_not_end_the_next),
         WITH_RPC(what_is_no_address),
         WITH_RPC(channels_are_reused),
         WITH_RPC(a_refusal_comes_later),

@@ -146,7 +146,8 @@ static void continued_events(void **state)
         {"{\"threadId\":9,\"allThreadsContinued\":false}", 2},
         {"{\"threadId\":2,\"allThreadsContinued\":true}", 0},
         {"{\"threadId\":9,\"allThreadsContinued\":true}", 0},
-        {"{\"threadId\":1}", 0},               /* DAP: missing means all */
+        {"{\"threadId\":1}", 0}, /* DAP: missing means all */
+        {"{\"threadId\":1,\"allThreadsContinued\":null}", 0},
         {"{\"allThreadsContinued\":true}", 2}, /* DAP: threadId is required */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

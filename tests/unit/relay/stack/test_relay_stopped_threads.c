@@ -46,6 +46,9 @@ static void test_all_stopped_means_the_unnamed_too(void **state)
     apply(&set, EVENT("stopped", "{\"threadId\":1,\"allThreadsStopped\":true}"));
     apply(&set, EVENT("continued", "{\"threadId\":1,\"allThreadsContinued\":true}"));
     assert_true(stopped_threads_empty(&set));
+    apply(&set, EVENT("stopped", "{\"threadId\":1,\"allThreadsStopped\":true}"));
+    apply(&set, EVENT("continued", "{\"threadId\":2,\"allThreadsContinued\":null}"));
+    assert_true(stopped_threads_empty(&set));
     stopped_threads_clear(&set);
 }
 
