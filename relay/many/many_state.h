@@ -86,6 +86,7 @@ struct many_task {
     int64_t idle_us;    /* when it may be asked again */
     bool rank_asked;
     bool rank_known;                /* it is known whether the task has a rank */
+    uintptr_t rank_task;            /* the number of tasks of the worker so far, less one */
     char *rank;                     /* "3"; NULL: none, or not known yet */
     char *capabilities;             /* the object that its adapter gave, if it is not the default */
     char *attach_error;             /* why attaching failed, or NULL */
@@ -306,6 +307,10 @@ void many_names_renew(struct many_task *task);
 /* Asks once whether the task has a rank, in its environment or a variable of this frame (0: the
  * stop has none of the user's). */
 void many_rank_ask(struct many_task *task, int64_t frame);
+/* The worker runs another task, which may have another rank: asks again, at once if a thread is
+ * stopped and its stack is known, else at the next stop. An answer about the earlier task is
+ * ignored. */
+void many_rank_renew(struct many_task *task);
 
 /* --- many_stack.c: stacks from memory --- */
 void many_stack_fetch(struct many_task *task, struct many_thread *thread);
