@@ -119,6 +119,21 @@ static void show_held(const struct barrier_run *barrier_run)
     }
 }
 
+/* Tells the client of the stops that were still being judged. */
+static void show_judged(struct barrier_run *barrier_run)
+{
+    struct many_verbs *verbs = barrier_run->verbs;
+    for (size_t i = 0; i < barrier_run->member_count; i++) {
+        struct many_task *task;
+        int64_t id = barrier_run->members[i];
+        if (!request_is_open(verbs, id, barrier_run))
+            continue;
+        struct many_thread *thread = many_thread_by_id(verbs->many, id, &task);
+        if (thread && thread->stopped && !thread->told)
+            many_stop_note(task, thread);
+    }
+}
+
 /* `state` is the event's; `why` follows the counts in the text. */
 static void end(struct barrier_run *barrier_run, const char *state, const char *why)
 {
@@ -129,6 +144,7 @@ static void end(struct barrier_run *barrier_run, const char *state, const char *
     say(barrier_run, text.data);
     send_event(barrier_run, state);
     show_held(barrier_run);
+    show_judged(barrier_run);
     buf_free(&text);
     free_barrier_run(barrier_run);
 }

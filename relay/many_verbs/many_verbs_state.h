@@ -110,6 +110,8 @@ void request_running(struct many_verbs *verbs, int64_t thread, int64_t timeout_m
 void request_value(struct many_verbs *verbs, int64_t thread, const char *expression,
                    int64_t timeout_ms, request_fn fn, void *arg);
 void request_drop(struct many_verbs *verbs, const void *arg);
+/* True if a request about this thread, with this `arg`, has no result yet. */
+bool request_is_open(const struct many_verbs *verbs, int64_t thread, const void *arg);
 
 /* --- many_compare.c --- */
 void query_compare(struct many_verbs *verbs, const struct verb *verb,
