@@ -88,13 +88,19 @@ static void say(const struct barrier_run *barrier_run, const char *text)
     free(line);
 }
 
+/* A worker that does not read for now is still waited for. */
+static bool is_gone(const struct many_task *task)
+{
+    return task->state != MANY_READY && task->state != MANY_RUNNING;
+}
+
 static void note_missing(const struct barrier_run *barrier_run)
 {
     for (size_t i = 0; i < barrier_run->member_count; i++) {
         struct many_task *task;
         const struct many_thread *thread =
             many_thread_by_id(barrier_run->verbs->many, barrier_run->members[i], &task);
-        if (!thread || !many_task_is_there(task))
+        if (!thread || is_gone(task))
             barrier_leave(barrier_run->barrier, barrier_run->members[i], "its worker is gone");
         else if (!thread->shown)
             barrier_leave(barrier_run->barrier, barrier_run->members[i], "its task has ended");

@@ -80,7 +80,7 @@ struct many_thread *many_thread_by_id(const struct many *many, int64_t id,
 
 bool many_task_is_there(const struct many_task *target)
 {
-    return target->state == MANY_RUNNING;
+    return target->state == MANY_RUNNING && !target->stalled;
 }
 
 void many_resume(struct many_task *target, const struct many_thread *thread, const char *how,

@@ -65,6 +65,23 @@ static void test_a_barrier_names_who_never_comes(void **state)
     assert_true(world.threads[0].told);
 }
 
+static void test_a_worker_that_does_not_read_is_waited_for(void **state)
+{
+    (void)state;
+    line("/barrier train.py:41 0-2");
+    stop(0, "breakpoint", 41);
+    world.targets[1].stalled = true;
+    world.targets[2].state = MANY_LEAVING;
+    clear();
+    wait_ms(600);
+    check_out("barrier train.py:41: 1 of 2, missing: rank 1 T.step pid 801 (running); no longer "
+              "waited for: rank 2 T.step pid 802 (its worker is gone)\\n");
+    world.targets[1].stalled = false;
+    stop(1, "breakpoint", 41);
+    wait_ms(20);
+    check_out("barrier train.py:41: 2 of 2;");
+}
+
 static void test_a_barrier_that_nobody_is_left_for(void **state)
 {
     (void)state;
@@ -203,6 +220,7 @@ int main(void)
         TEST(test_a_barrier_holds_until_the_last_comes),
         TEST(test_a_barrier_that_times_out),
         TEST(test_a_barrier_names_who_never_comes),
+        TEST(test_a_worker_that_does_not_read_is_waited_for),
         TEST(test_a_barrier_that_nobody_is_left_for),
         TEST(test_a_held_task_that_ends),
         TEST(test_a_barrier_is_given_up_by_hand),
