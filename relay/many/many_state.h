@@ -258,11 +258,13 @@ void many_breakpoints_request(struct many_breakpoints *sets, const char *json, s
 /* Sends all that is remembered to a task that has become ready, in front of whatever follows, or
  * whose driver this session has become. */
 void many_breakpoints_arm(struct many_breakpoints *sets, struct many_task *task);
-/* Adds or removes a breakpoint of the verbs (until a line, barriers), beside the client's. */
+/* Adds or removes a breakpoint of the verbs (until a line, barriers), beside the client's. Where
+ * the client's has a condition, a hit condition or a log message, that is out of force meanwhile.
+ */
 int64_t many_breakpoints_add(struct many_breakpoints *sets, const char *path, int64_t line);
 void many_breakpoints_remove(struct many_breakpoints *sets, int64_t handle);
-/* True if the client has a breakpoint of its own there. */
-bool many_breakpoints_has(const struct many_breakpoints *sets, const char *path, int64_t line);
+/* True if a stop there may be at the client's own breakpoint: it has one, and this is in force. */
+bool many_breakpoints_stops(const struct many_breakpoints *sets, const char *path, int64_t line);
 /* Takes in a debuggee's `breakpoint` event; the client is told what changes for it. */
 void many_breakpoints_event(struct many_breakpoints *sets, struct many_task *task, const char *json,
                             const struct envelope *event);

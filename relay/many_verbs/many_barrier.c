@@ -261,7 +261,7 @@ static bool passes(const struct barrier_run *barrier_run, const struct many_thre
                    const struct frame_location *location)
 {
     return text_equal(thread->reason, "breakpoint") && location->file &&
-           !many_breakpoints_has(barrier_run->verbs->many->sets, location->file, location->line);
+           !many_breakpoints_stops(barrier_run->verbs->many->sets, location->file, location->line);
 }
 
 static void elsewhere(struct barrier_run *barrier_run, struct many_task *task,

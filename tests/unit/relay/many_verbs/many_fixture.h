@@ -131,7 +131,7 @@ void many_breakpoints_remove(struct many_breakpoints *sets, int64_t handle)
     buf_add_string(&world.log, "unset;");
 }
 
-bool many_breakpoints_has(const struct many_breakpoints *sets, const char *path, int64_t line)
+bool many_breakpoints_stops(const struct many_breakpoints *sets, const char *path, int64_t line)
 {
     (void)sets, (void)path, (void)line;
     return world.own_breakpoint;
