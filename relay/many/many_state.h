@@ -88,7 +88,7 @@ struct many_task {
     bool rank_known;                /* it is known whether the task has a rank */
     uintptr_t rank_task;            /* the number of tasks of the worker so far, less one */
     char *rank;                     /* "3"; NULL: none, or not known yet */
-    char *capabilities;             /* the object that its adapter gave, if it is not the default */
+    const char *capabilities;       /* the object that its adapter gave, interned; NULL: default */
     char *attach_error;             /* why attaching failed, or NULL */
     char *role;                     /* the body of its last raydbg/role, or NULL */
     bool drives;                    /* its inner session drives */
