@@ -156,6 +156,9 @@ void temporary_breakpoints_pull(struct many_verbs *verbs,
                                 struct temporary_breakpoints *temporary_breakpoints);
 bool temporary_breakpoints_at(const struct temporary_breakpoints *temporary_breakpoints,
                               const struct frame_location *location);
+/* True if the thread was at one of them when the path query was taken. */
+bool temporary_breakpoints_reached(const struct temporary_breakpoints *temporary_breakpoints,
+                                   const struct path_query *path_query, int64_t thread);
 
 /* --- many_step.c --- */
 void run_step(struct many_verbs *verbs, const struct verb *verb, const struct verbs_reply *reply);
