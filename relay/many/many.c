@@ -199,7 +199,6 @@ static void on_destroy(void *mode)
     timer_cancel(&it->patience);
     timer_cancel(&it->sweep);
     many_flow_stop(it);
-    many_stops_free(it);
     while (it->targets) {
         struct many_task *next = it->targets->next;
         if (it->targets->state != MANY_GONE)
@@ -208,6 +207,7 @@ static void on_destroy(void *mode)
         free_task(it->targets);
         it->targets = next;
     }
+    many_stops_free(it); /* the tasks' callbacks may have noted a stop or a name */
     many_breakpoints_withdraw(it->sets);
     many_breakpoints_destroy(&it->sets);
     many_modules_destroy(&it->modules);

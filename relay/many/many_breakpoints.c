@@ -118,7 +118,44 @@ static char *path_of(const struct set *set)
                : NULL;
 }
 
-/* The client's arguments, with the verbs' breakpoints behind its own. */
+/* Breakpoints of the client at one line. */
+enum at_line {
+    AT_LINE_NONE,
+    AT_LINE_SOME_STOPS, /* it has a condition, a hit condition or a log message */
+    AT_LINE_EVERY_STOP,
+};
+
+static bool is_plain(const char *json, struct span breakpoint)
+{
+    static const char *const members[] = {"condition", "hitCondition", "logMessage"};
+    bool plain = true;
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        char *text = scan_string_at(json, breakpoint, members[i]);
+        plain = plain && text_empty(text);
+        free(text);
+    }
+    return plain;
+}
+
+/* Of several at one line only the last counts in pydevd. */
+static enum at_line find_at_line(const char *json, int64_t line)
+{
+    enum at_line found = AT_LINE_NONE;
+    struct span list, element;
+    size_t cursor = 0;
+    int64_t own;
+    if (!scan_find(json, (struct span){0, strlen(json)}, "breakpoints", &list) ||
+        json[list.at] != '[')
+        return AT_LINE_NONE;
+    while (scan_element(json, list, &cursor, &element))
+        if (scan_integer_at(json, element, "line", &own) && own == line)
+            found = is_plain(json, element) ? AT_LINE_EVERY_STOP : AT_LINE_SOME_STOPS;
+    return found;
+}
+
+/* The client's arguments, with the verbs' breakpoints behind its own. In pydevd a verb's takes the
+ * place of a client's at the same line, so a line where the client has every stop anyway gets none.
+ */
 static char *arguments_of(const struct set *set)
 {
     const char *json = breakpoint_merge_arguments(set->merge);
@@ -126,7 +163,7 @@ static char *arguments_of(const struct set *set)
     struct span all = {0, strlen(json)}, list = {0};
     struct buf more = {0}, out = {0};
     for (const struct extra *at = set->sets->extras; at && path; at = at->next)
-        if (text_equal(at->path, path))
+        if (text_equal(at->path, path) && find_at_line(json, at->line) != AT_LINE_EVERY_STOP)
             buf_printf(&more, ",{\"line\":%" PRId64 "}", at->line);
     free(path);
     if (!more.len)
@@ -396,20 +433,20 @@ void many_breakpoints_remove(struct many_breakpoints *sets, int64_t handle)
     free(extra);
 }
 
-bool many_breakpoints_has(const struct many_breakpoints *sets, const char *path, int64_t line)
+static bool has_extra(const struct many_breakpoints *sets, const char *path, int64_t line)
+{
+    const struct extra *at = sets->extras;
+    while (at && (at->line != line || !text_equal(at->path, path)))
+        at = at->next;
+    return at;
+}
+
+bool many_breakpoints_stops(const struct many_breakpoints *sets, const char *path, int64_t line)
 {
     const struct set *set = path ? find_path(sets, path) : NULL;
-    const char *json = set ? breakpoint_merge_arguments(set->merge) : "";
-    struct span list, element;
-    size_t cursor = 0;
-    int64_t own;
-    if (!set || !scan_find(json, (struct span){0, strlen(json)}, "breakpoints", &list) ||
-        json[list.at] != '[')
-        return false;
-    while (scan_element(json, list, &cursor, &element))
-        if (scan_integer_at(json, element, "line", &own) && own == line)
-            return true;
-    return false;
+    enum at_line own =
+        set ? find_at_line(breakpoint_merge_arguments(set->merge), line) : AT_LINE_NONE;
+    return own == AT_LINE_EVERY_STOP || (own == AT_LINE_SOME_STOPS && !has_extra(sets, path, line));
 }
 
 /* --- changes --- */

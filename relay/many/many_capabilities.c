@@ -23,13 +23,39 @@ static bool counts(const struct many_task *task)
     return task->capabilities && task->state != MANY_LEAVING && task->state != MANY_GONE;
 }
 
-static bool all_can(const struct many *many, const char *name)
+/* The capabilities that count, equal ones once: a thousand debuggees have one or two. Interned. */
+struct given {
+    const char **items;
+    size_t count;
+};
+
+static bool has_given(const struct given *given, const char *capabilities)
+{
+    for (size_t i = 0; i < given->count; i++)
+        if (given->items[i] == capabilities)
+            return true;
+    return false;
+}
+
+static struct given find_given(const struct many *many)
+{
+    struct given given = {0};
+    for (const struct many_task *task = many->targets; task; task = task->next) {
+        if (!counts(task) || has_given(&given, task->capabilities))
+            continue;
+        given.items = mem_resize(given.items, given.count + 1, sizeof *given.items);
+        given.items[given.count++] = task->capabilities;
+    }
+    return given;
+}
+
+static bool all_can(const struct given *given, const char *name)
 {
     struct span at;
-    for (const struct many_task *task = many->targets; task; task = task->next) {
+    for (size_t i = 0; i < given->count; i++) {
+        const char *json = given->items[i];
         bool has = false;
-        if (counts(task) && !(scan_find(task->capabilities, whole(task->capabilities), name, &at) &&
-                              scan_boolean(task->capabilities, at, &has) && has))
+        if (!(scan_find(json, whole(json), name, &at) && scan_boolean(json, at, &has) && has))
             return false;
     }
     return true;
@@ -49,17 +75,18 @@ static bool has_filter(const char *capabilities, const char *filter)
     return false;
 }
 
-static bool all_have_filter(const struct many *many, const char *filter)
+static bool all_have_filter(const struct given *given, const char *filter)
 {
-    for (const struct many_task *task = many->targets; task; task = task->next)
-        if (counts(task) && !has_filter(task->capabilities, filter))
+    for (size_t i = 0; i < given->count; i++)
+        if (!has_filter(given->items[i], filter))
             return false;
     return true;
 }
 
 /* Appends the filters that all debuggees have, and in a run the one that needs none; true if
  * debuggees lack one. */
-static bool add_filters(const struct many *many, struct span list, struct buf *out)
+static bool add_filters(const struct many *many, const struct given *given, struct span list,
+                        struct buf *out)
 {
     const char *json = capabilities_default();
     struct span item;
@@ -67,7 +94,7 @@ static bool add_filters(const struct many *many, struct span list, struct buf *o
     bool any = false, lacks = false;
     while (scan_element(json, list, &cursor, &item)) {
         char *filter = scan_string_at(json, item, "filter");
-        if (all_have_filter(many, filter)) {
+        if (all_have_filter(given, filter)) {
             buf_add_string(out, any ? "," : "");
             buf_add(out, json + item.at, item.len);
             any = true;
@@ -91,15 +118,16 @@ static bool was_told(const struct many *many, const char *name)
     return told;
 }
 
-static void add_limit(const struct many *many, const char *name, struct span value, struct buf *out)
+static void add_limit(const struct many *many, const struct given *given, const char *name,
+                      struct span value, struct buf *out)
 {
     bool on = false;
     struct buf filters = {0};
     if (text_equal(name, filters_name)) {
-        if (add_filters(many, value, &filters) || was_told(many, name))
+        if (add_filters(many, given, value, &filters) || was_told(many, name))
             buf_printf(out, ",\"%s\":[%s]", name, filters.data ? filters.data : "");
     } else if (scan_boolean(capabilities_default(), value, &on) && on) {
-        bool can = all_can(many, name);
+        bool can = all_can(given, name);
         if (!can || was_told(many, name))
             buf_printf(out, ",\"%s\":%s", name, can ? "true" : "false");
     }
@@ -114,14 +142,16 @@ void many_capabilities_tell(struct many *many)
     size_t cursor = 0;
     if (!many->initialized || many->leaving || many->over)
         return;
+    struct given given = find_given(many);
     buf_printf(&limits, "{\"capabilities\":{%s", own);
     while (scan_member(json, whole(json), &cursor, &key, &value)) {
         char *name = scan_string(json, key);
         if (name && !strstr(own, name))
-            add_limit(many, name, value, &limits);
+            add_limit(many, &given, name, value, &limits);
         free(name);
     }
     buf_add_string(&limits, "}}");
+    free(given.items);
     if (!text_equal(limits.data, many->limits)) {
         free(many->limits);
         many->limits = mem_string(limits.data);
@@ -134,7 +164,7 @@ void many_capabilities_joined(const struct many_task *task)
 {
     for (const struct many_task *at = task->many->targets; at; at = at->next)
         if (at != task && (at->state == MANY_READY || at->state == MANY_RUNNING) &&
-            text_equal(at->capabilities, task->capabilities))
+            at->capabilities == task->capabilities)
             return; /* equal capabilities were told when the other task joined */
     many_capabilities_tell(task->many);
 }

@@ -90,13 +90,24 @@ static bool is_shunned(struct many_discovery *find, const struct pause *pause)
 
 /* --- a look --- */
 
+/* True if the worker runs a task now that is not the one known. Of several tasks any may be the one
+ * that is paused. */
+static bool runs_another(const struct many_task *task, const struct pause *pause)
+{
+    return *pause->task_id && !pause->ambiguous && !text_equal(pause->task_id, task->pause.task_id);
+}
+
 /* Takes in facts that came late: a name; another task, or none, in the worker. */
 static void update(struct many_task *task, const struct pause *pause)
 {
     bool named = pause->task_name && !text_equal(pause->task_name, task->pause.task_name);
+    bool another = runs_another(task, pause);
+    bool first = !*task->pause.task_id;
     if (named) {
         free(task->pause.task_name);
         task->pause.task_name = mem_string(pause->task_name);
+    }
+    if (named || another) {
         text_copy(task->pause.task_id, sizeof task->pause.task_id, pause->task_id);
         text_copy(task->pause.job_id, sizeof task->pause.job_id, pause->job_id);
     }
@@ -106,6 +117,8 @@ static void update(struct many_task *task, const struct pause *pause)
     }
     if (named)
         many_names_renew(task);
+    if (another && !first)
+        many_rank_renew(task);
     many_jobs_note(task->many->jobs, pause->job_id);
     if (pause->state == PAUSE_IDLE)
         many_threads_idle(task);

@@ -1,6 +1,7 @@
 /* The events of a task's inner session. */
 #include "relay/many/many_state.h"
 
+#include "base/intern.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "dap/splice.h"
@@ -53,8 +54,8 @@ static void on_capabilities(struct many_task *task, const char *json, size_t len
     (void)len;
     if (!event->body.len || !scan_find(json, event->body, "capabilities", &at))
         return;
-    free(task->capabilities);
-    task->capabilities = mem_string_n(json + at.at, at.len);
+    intern_drop(&task->capabilities);
+    task->capabilities = intern_get(json + at.at, at.len);
     if (task->state == MANY_RUNNING)
         many_capabilities_tell(task->many);
 }

@@ -86,8 +86,9 @@ struct many_task {
     int64_t idle_us;    /* when it may be asked again */
     bool rank_asked;
     bool rank_known;                /* it is known whether the task has a rank */
+    uintptr_t rank_task;            /* the number of tasks of the worker so far, less one */
     char *rank;                     /* "3"; NULL: none, or not known yet */
-    char *capabilities;             /* the object that its adapter gave, if it is not the default */
+    const char *capabilities;       /* the object that its adapter gave, interned; NULL: default */
     char *attach_error;             /* why attaching failed, or NULL */
     char *role;                     /* the body of its last raydbg/role, or NULL */
     bool drives;                    /* its inner session drives */
@@ -257,11 +258,13 @@ void many_breakpoints_request(struct many_breakpoints *sets, const char *json, s
 /* Sends all that is remembered to a task that has become ready, in front of whatever follows, or
  * whose driver this session has become. */
 void many_breakpoints_arm(struct many_breakpoints *sets, struct many_task *task);
-/* Adds or removes a breakpoint of the verbs (until a line, barriers), beside the client's. */
+/* Adds or removes a breakpoint of the verbs (until a line, barriers), beside the client's. Where
+ * the client's has a condition, a hit condition or a log message, that is out of force meanwhile.
+ */
 int64_t many_breakpoints_add(struct many_breakpoints *sets, const char *path, int64_t line);
 void many_breakpoints_remove(struct many_breakpoints *sets, int64_t handle);
-/* True if the client has a breakpoint of its own there. */
-bool many_breakpoints_has(const struct many_breakpoints *sets, const char *path, int64_t line);
+/* True if a stop there may be at the client's own breakpoint: it has one, and this is in force. */
+bool many_breakpoints_stops(const struct many_breakpoints *sets, const char *path, int64_t line);
 /* Takes in a debuggee's `breakpoint` event; the client is told what changes for it. */
 void many_breakpoints_event(struct many_breakpoints *sets, struct many_task *task, const char *json,
                             const struct envelope *event);
@@ -306,6 +309,10 @@ void many_names_renew(struct many_task *task);
 /* Asks once whether the task has a rank, in its environment or a variable of this frame (0: the
  * stop has none of the user's). */
 void many_rank_ask(struct many_task *task, int64_t frame);
+/* The worker runs another task, which may have another rank: asks again, at once if a thread is
+ * stopped and its stack is known, else at the next stop. An answer about the earlier task is
+ * ignored. */
+void many_rank_renew(struct many_task *task);
 
 /* --- many_stack.c: stacks from memory --- */
 void many_stack_fetch(struct many_task *task, struct many_thread *thread);

@@ -246,7 +246,7 @@ void many_stop_introduce(struct many *many, bool now)
     struct many_task *task = NULL;
     const struct many_thread *first = many_first_stopped(many, &task);
     bool complete = now || is_complete(many), again = many->introduced;
-    if (many->gathered || !many->configured)
+    if (many->gathered || !many->configured || many->leaving || many->over)
         return;
     if (!complete && (again || !attach->eager || !first))
         return;

@@ -1,6 +1,7 @@
 /* One debuggee of a session over many tasks, as the DAP client of its inner session. */
 #include "relay/many/many_state.h"
 
+#include "base/intern.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -322,7 +323,7 @@ void many_task_free(struct many_task *task)
     pause_clear(&task->pause);
     free(task->rank);
     free(task->role);
-    free(task->capabilities);
+    intern_drop(&task->capabilities);
     free(task->attach_error);
     many_task_clear_magic(task);
     free(task);

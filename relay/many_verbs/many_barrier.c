@@ -64,6 +64,12 @@ void barrier_run_drop(struct many_verbs *verbs)
         free_barrier_run(verbs->barrier_run);
 }
 
+static struct many_thread *member_thread(const struct barrier_run *barrier_run, size_t index,
+                                         struct many_task **task)
+{
+    return many_thread_by_id(barrier_run->verbs->many, barrier_run->members[index], task);
+}
+
 static double seconds(const struct barrier_run *barrier_run)
 {
     return (double)(loop_now_us() - barrier_run->begun_us) / 1e6;
@@ -88,13 +94,13 @@ static void say(const struct barrier_run *barrier_run, const char *text)
     free(line);
 }
 
+/* A worker that does not read for now is still waited for. */
 static void note_missing(const struct barrier_run *barrier_run)
 {
     for (size_t i = 0; i < barrier_run->member_count; i++) {
         struct many_task *task;
-        const struct many_thread *thread =
-            many_thread_by_id(barrier_run->verbs->many, barrier_run->members[i], &task);
-        if (!thread || !many_task_is_there(task))
+        const struct many_thread *thread = member_thread(barrier_run, i, &task);
+        if (!thread || (task->state != MANY_READY && task->state != MANY_RUNNING))
             barrier_leave(barrier_run->barrier, barrier_run->members[i], "its worker is gone");
         else if (!thread->shown)
             barrier_leave(barrier_run->barrier, barrier_run->members[i], "its task has ended");
@@ -108,14 +114,25 @@ static void note_missing(const struct barrier_run *barrier_run)
 /* One `stopped` for all held threads, as for a population: a client draws it in one go. */
 static void show_held(const struct barrier_run *barrier_run)
 {
-    struct many *many = barrier_run->verbs->many;
     for (size_t i = 0; i < barrier_run->member_count; i++) {
         struct many_task *task;
-        struct many_thread *thread = many_thread_by_id(many, barrier_run->members[i], &task);
-        if (!thread || !thread->stopped || !barrier_holds(barrier_run->barrier, thread->id))
-            continue;
-        many_stop_show_all(many, task, thread);
-        return;
+        struct many_thread *thread = member_thread(barrier_run, i, &task);
+        if (thread && thread->stopped && barrier_holds(barrier_run->barrier, thread->id)) {
+            many_stop_show_all(barrier_run->verbs->many, task, thread);
+            return;
+        }
+    }
+}
+
+/* Tells the client of the stops that were still being judged. */
+static void show_judged(const struct barrier_run *barrier_run)
+{
+    for (size_t i = 0; i < barrier_run->member_count; i++) {
+        struct many_task *task;
+        struct many_thread *thread = member_thread(barrier_run, i, &task);
+        if (thread && thread->stopped && !thread->told &&
+            request_is_open(barrier_run->verbs, thread->id, barrier_run))
+            many_stop_note(task, thread);
     }
 }
 
@@ -129,6 +146,7 @@ static void end(struct barrier_run *barrier_run, const char *state, const char *
     say(barrier_run, text.data);
     send_event(barrier_run, state);
     show_held(barrier_run);
+    show_judged(barrier_run);
     buf_free(&text);
     free_barrier_run(barrier_run);
 }
@@ -185,8 +203,7 @@ static int64_t gone_by_hand(const struct barrier_run *barrier_run)
 {
     for (size_t i = 0; i < barrier_run->member_count; i++) {
         struct many_task *task;
-        const struct many_thread *thread =
-            many_thread_by_id(barrier_run->verbs->many, barrier_run->members[i], &task);
+        const struct many_thread *thread = member_thread(barrier_run, i, &task);
         if (thread && !thread->stopped && barrier_holds(barrier_run->barrier, thread->id))
             return thread->id;
     }
@@ -239,7 +256,7 @@ static bool passes(const struct barrier_run *barrier_run, const struct many_thre
                    const struct frame_location *location)
 {
     return text_equal(thread->reason, "breakpoint") && location->file &&
-           !many_breakpoints_has(barrier_run->verbs->many->sets, location->file, location->line);
+           !many_breakpoints_stops(barrier_run->verbs->many->sets, location->file, location->line);
 }
 
 static void elsewhere(struct barrier_run *barrier_run, struct many_task *task,
@@ -328,24 +345,13 @@ bool barrier_run_breakpoint_at(const struct many_verbs *verbs,
 
 /* --- the beginning --- */
 
-static bool is_there(const struct barrier_run *barrier_run, const struct path_query *path_query,
-                     int64_t thread)
-{
-    for (size_t i = 0; i < path_query->location_count; i++) {
-        const struct path_query_location *at = &path_query->locations[i];
-        const struct frame_location location = {.file = at->file, .line = at->line};
-        if (at->thread == thread)
-            return temporary_breakpoints_at(&barrier_run->temporary_breakpoints, &location);
-    }
-    return false;
-}
-
 /* Members at the line have arrived already, unless all are there: then this is the next round. */
 static bool is_next_round(const struct barrier_run *barrier_run,
                           const struct path_query *path_query)
 {
     for (size_t i = 0; i < barrier_run->member_count; i++)
-        if (!is_there(barrier_run, path_query, barrier_run->members[i]))
+        if (!temporary_breakpoints_reached(&barrier_run->temporary_breakpoints, path_query,
+                                           barrier_run->members[i]))
             return false;
     return true;
 }
@@ -377,8 +383,7 @@ static void resume_missing(struct barrier_run *barrier_run)
     struct many_verbs *verbs = barrier_run->verbs;
     for (size_t i = 0; verbs->barrier_run == barrier_run && i < barrier_run->member_count; i++) {
         struct many_task *task;
-        const struct many_thread *thread =
-            many_thread_by_id(verbs->many, barrier_run->members[i], &task);
+        const struct many_thread *thread = member_thread(barrier_run, i, &task);
         if (thread && thread->stopped && thread->stops == barrier_run->stops[i] &&
             barrier_expects(barrier_run->barrier, thread->id))
             many_resume(task, thread, "continue", false, true);
@@ -389,8 +394,7 @@ static void expect_all(struct barrier_run *barrier_run)
 {
     for (size_t i = 0; i < barrier_run->member_count; i++) {
         struct many_task *task;
-        const struct many_thread *thread =
-            many_thread_by_id(barrier_run->verbs->many, barrier_run->members[i], &task);
+        const struct many_thread *thread = member_thread(barrier_run, i, &task);
         if (!thread)
             continue;
         const struct task_list_item who = verbs_member(task, thread);
@@ -430,7 +434,9 @@ static void on_paths(void *arg, const struct path_query *path_query)
     bool next_round = is_next_round(barrier_run, path_query);
     for (size_t i = 0; i < barrier_run->member_count; i++)
         record_member(barrier_run, i,
-                      !next_round && is_there(barrier_run, path_query, barrier_run->members[i]));
+                      !next_round &&
+                          temporary_breakpoints_reached(&barrier_run->temporary_breakpoints,
+                                                        path_query, barrier_run->members[i]));
     note_missing(barrier_run);
     if (barrier_run->timeout_ms)
         barrier_run->timeout =

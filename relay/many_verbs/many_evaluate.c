@@ -262,3 +262,11 @@ void request_drop(struct many_verbs *verbs, const void *arg)
         request_free(request);
     }
 }
+
+bool request_is_open(const struct many_verbs *verbs, int64_t thread, const void *arg)
+{
+    for (const struct request *request = verbs->requests; request; request = request->next)
+        if (request->thread == thread && request->arg == arg)
+            return true;
+    return false;
+}

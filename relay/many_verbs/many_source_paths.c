@@ -179,3 +179,15 @@ bool temporary_breakpoints_at(const struct temporary_breakpoints *temporary_brea
             return true;
     return false;
 }
+
+bool temporary_breakpoints_reached(const struct temporary_breakpoints *temporary_breakpoints,
+                                   const struct path_query *path_query, int64_t thread)
+{
+    for (size_t i = 0; i < path_query->location_count; i++) {
+        const struct path_query_location *at = &path_query->locations[i];
+        const struct frame_location location = {.file = at->file, .line = at->line};
+        if (at->thread == thread)
+            return temporary_breakpoints_at(temporary_breakpoints, &location);
+    }
+    return false;
+}

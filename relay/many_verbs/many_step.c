@@ -307,14 +307,14 @@ static void on_condition(void *arg, const struct request_result *result)
     settle(judging, plan && text_equal(result->value, "True"));
 }
 
-/* True at a verb's breakpoint that the client has not set: it is for that verb's threads only, and
- * other threads pass. */
+/* True at a verb's breakpoint where none of the client's is in force: it is for that verb's threads
+ * only, and other threads pass. */
 static bool is_foreign_stake(const struct many_verbs *verbs, const struct frame_location *location)
 {
     bool there = barrier_run_breakpoint_at(verbs, location);
     for (const struct run *run = verbs->runs; run && !there; run = run->next)
         there = temporary_breakpoints_at(&run->temporary_breakpoints, location);
-    return there && !many_breakpoints_has(verbs->many->sets, location->file, location->line);
+    return there && !many_breakpoints_stops(verbs->many->sets, location->file, location->line);
 }
 
 static void on_location(void *arg, const struct request_result *result)

@@ -110,6 +110,8 @@ void request_running(struct many_verbs *verbs, int64_t thread, int64_t timeout_m
 void request_value(struct many_verbs *verbs, int64_t thread, const char *expression,
                    int64_t timeout_ms, request_fn fn, void *arg);
 void request_drop(struct many_verbs *verbs, const void *arg);
+/* True if a request about this thread, with this `arg`, has no result yet. */
+bool request_is_open(const struct many_verbs *verbs, int64_t thread, const void *arg);
 
 /* --- many_compare.c --- */
 void query_compare(struct many_verbs *verbs, const struct verb *verb,
@@ -154,6 +156,9 @@ void temporary_breakpoints_pull(struct many_verbs *verbs,
                                 struct temporary_breakpoints *temporary_breakpoints);
 bool temporary_breakpoints_at(const struct temporary_breakpoints *temporary_breakpoints,
                               const struct frame_location *location);
+/* True if the thread was at one of them when the path query was taken. */
+bool temporary_breakpoints_reached(const struct temporary_breakpoints *temporary_breakpoints,
+                                   const struct path_query *path_query, int64_t thread);
 
 /* --- many_step.c --- */
 void run_step(struct many_verbs *verbs, const struct verb *verb, const struct verbs_reply *reply);

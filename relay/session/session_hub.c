@@ -55,6 +55,17 @@ void session_end_callee(struct session *session)
     end_pending(session, why, true);
 }
 
+/* If a message that was announced to the client ends early, the client's stream is of no use any
+ * more. */
+static void break_off(struct session *session, const char *why)
+{
+    if (!session->client.large || session->client.gone)
+        return;
+    session->client.gone = true;
+    session_act(session, "broken", why);
+    session_end(session);
+}
+
 void session_finish_leaving(struct session *session)
 {
     session_answer_release(session, "the session has ended");
@@ -65,6 +76,7 @@ void session_finish_leaving(struct session *session)
         client_respond(&session->client, open_request_close(&session->disconnect_request),
                        "disconnect", NULL);
     hub_abandon(&session->member);
+    break_off(session, "it left in the middle of a large message");
 }
 
 /* Editors show an `important` output as a notice, too. */
@@ -448,18 +460,13 @@ static void on_large_part(void *arg, const char *bytes, size_t len)
         session->ops->on_part(session->arg, bytes, len);
 }
 
-/* If a message that was announced ends early, the client's stream is of no use any more. */
 static void on_large_end(void *arg, bool whole)
 {
     struct session *session = session_checked(arg);
     if (variables_part_end(session_variables(session), whole, on_response, session))
         return;
     client_large(&session->client, !whole);
-    if (whole || session->client.gone)
-        return;
-    session->client.gone = true;
-    session_act(session, "broken", "the debuggee died in the middle of a large message");
-    session_end(session);
+    break_off(session, "the debuggee died in the middle of a large message");
 }
 
 const struct member_ops session_member_ops = {

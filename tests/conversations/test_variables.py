@@ -1,6 +1,7 @@
 """What a DAP client sees of Ray's objects: annotated values, the rows below them, the object store."""
 
 import json
+import re
 import threading
 
 import pytest
@@ -323,12 +324,9 @@ def test_a_huge_response_passes_as_it_arrives(worker, run_relay, ray, build):
     client.disconnect()
 
 
-def test_what_is_said_while_a_message_passes_in_parts(worker, run_relay, adapter, ray):
-    """The relay's own answers do not come into the middle of it."""
-    relay = run_relay(adapter=None, address=ray.address)
-    client = relay.join()
-    client.stopped()
-    known(client)
+@pytest.fixture
+def go_on(adapter):
+    """The adapter sends half of a source; the other half when this event is set."""
     go_on = threading.Event()
 
     def source(connection, request):
@@ -339,6 +337,16 @@ def test_what_is_said_while_a_message_passes_in_parts(worker, run_relay, adapter
         connection.send_raw(body[500_000:])
 
     adapter.on["source"] = source
+    yield go_on
+    go_on.set()
+
+
+def test_what_is_said_while_a_message_passes_in_parts(worker, run_relay, go_on, ray):
+    """The relay's own answers do not come into the middle of it."""
+    relay = run_relay(adapter=None, address=ray.address)
+    client = relay.join()
+    client.stopped()
+    known(client)
     large = client.send("source", {"sourceReference": 1})
     settle(0.3)
     own = client.send("raydbg/objects")
@@ -349,3 +357,25 @@ def test_what_is_said_while_a_message_passes_in_parts(worker, run_relay, adapter
     assert client.check(client.response(own))["total"] == 2
     assert not client.response(refused)["success"]
     client.disconnect()
+
+
+def bytes_to_clients(relay):
+    """A message in parts counts in full when it begins."""
+    text = relay.http("GET", "/metrics").body.decode()
+    return int(re.search(r'^raydbg_bytes_total{direction="to_client"} (\d+)$', text, re.M)[1])
+
+
+def test_a_client_that_leaves_while_a_message_passes_in_parts(worker, run_relay, go_on, ray):
+    """Its stream ends in the middle of it. The task stays with the other client, whose messages come as before."""
+    relay = run_relay(adapter=None, address=ray.address)
+    stays, leaves = relay.join(name="stays"), relay.join(name="leaves", role="observer")
+    leaves.strict = False
+    for client in (stays, leaves):
+        client.stopped()
+    leaves.send("source", {"sourceReference": 1})
+    wait_until(lambda: bytes_to_clients(relay) > 900_000, "the beginning of the message")
+    leaves.send("terminate")
+    leaves.wait_end()
+    go_on.set()
+    assert known(stays)
+    stays.disconnect()

@@ -334,6 +334,29 @@ static void what_is_never_complete_is_shown_in_the_end(void **state)
     assert_told("raydbg: 3 threads are paused, 1 of them have stopped so far;shows 1;");
 }
 
+/* A task's questions get their last answer, none, when the session is destroyed. */
+static void what_is_known_when_the_session_ends_is_not_shown(void **state)
+{
+    (void)state;
+    world.attach.eager = true;
+    world.tasks[2].rank_known = false;
+    attached(0, TASKS);
+    configure();
+    for (size_t i = 0; i < TASKS; i++)
+        stops(i);
+    loop_skip(world.loop, 600);
+    assert_told("initialized;shows 1;");
+    assert_true(world.many.unhurried);
+    for (size_t i = 0; i < TASKS; i++)
+        world.threads[i].told = true;
+    many_stop_renamed(&world.many);
+    world.many.leaving = world.many.over = true;
+    world.tasks[2].rank_known = true;
+    many_stop_introduce(&world.many, false);
+    assert_told("");
+    assert_null(world.many.spacing);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -348,6 +371,7 @@ int main(void)
         TEST(what_the_worker_counts_is_waited_for),
         TEST(what_attaches_slowly_stops_slowly),
         TEST(what_is_never_complete_is_shown_in_the_end),
+        TEST(what_is_known_when_the_session_ends_is_not_shown),
     };
     return cmocka_run_group_tests_name("gathering many tasks", tests, NULL, NULL);
 }

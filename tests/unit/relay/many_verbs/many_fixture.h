@@ -80,7 +80,7 @@ struct many_thread *many_thread_by_id(const struct many *many, int64_t id,
 
 bool many_task_is_there(const struct many_task *target)
 {
-    return target->state == MANY_RUNNING;
+    return target->state == MANY_RUNNING && !target->stalled;
 }
 
 void many_resume(struct many_task *target, const struct many_thread *thread, const char *how,
@@ -131,7 +131,7 @@ void many_breakpoints_remove(struct many_breakpoints *sets, int64_t handle)
     buf_add_string(&world.log, "unset;");
 }
 
-bool many_breakpoints_has(const struct many_breakpoints *sets, const char *path, int64_t line)
+bool many_breakpoints_stops(const struct many_breakpoints *sets, const char *path, int64_t line)
 {
     (void)sets, (void)path, (void)line;
     return world.own_breakpoint;

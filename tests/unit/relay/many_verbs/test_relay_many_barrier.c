@@ -65,6 +65,23 @@ static void test_a_barrier_names_who_never_comes(void **state)
     assert_true(world.threads[0].told);
 }
 
+static void test_a_worker_that_does_not_read_is_waited_for(void **state)
+{
+    (void)state;
+    line("/barrier train.py:41 0-2");
+    stop(0, "breakpoint", 41);
+    world.targets[1].stalled = true;
+    world.targets[2].state = MANY_LEAVING;
+    clear();
+    wait_ms(600);
+    check_out("barrier train.py:41: 1 of 2, missing: rank 1 T.step pid 801 (running); no longer "
+              "waited for: rank 2 T.step pid 802 (its worker is gone)\\n");
+    world.targets[1].stalled = false;
+    stop(1, "breakpoint", 41);
+    wait_ms(20);
+    check_out("barrier train.py:41: 2 of 2;");
+}
+
 static void test_a_barrier_that_nobody_is_left_for(void **state)
 {
     (void)state;
@@ -134,6 +151,43 @@ static void test_a_breakpoint_of_the_users_stops_on_the_way(void **state)
     check_log("tell 1;");
 }
 
+/* The thread stops; its stack comes later, or never. */
+static void stop_without_stack(int rank)
+{
+    struct many_thread *thread = &world.threads[rank];
+    free(thread->stack);
+    thread->stack = NULL;
+    thread->stopped = true;
+    thread->told = false;
+    thread->stops++;
+    text_copy(thread->reason, sizeof thread->reason, "breakpoint");
+    assert_true(many_verbs_stopped(world.many.verbs, &world.targets[rank], thread));
+}
+
+static void test_a_stop_that_is_judged_when_the_barrier_ends(void **state)
+{
+    (void)state;
+    line("/barrier train.py:41 --timeout 0.05");
+    stop_without_stack(1);
+    clear();
+    wait_ms(120);
+    check_out("given up after 0.05 s");
+    check_log("tell 1;unset;");
+    set_stack(&world.threads[1], 34);
+    line("/barrier train.py:41 1-2");
+    stop_without_stack(1);
+    clear();
+    line("/barrier -");
+    check_log("tell 1;unset;");
+    set_stack(&world.threads[1], 34);
+    line("/barrier train.py:41 1-2");
+    stop(2, "breakpoint", 41);
+    stop_without_stack(1);
+    clear();
+    line("/next 2"); /* one event shows all stops */
+    check_log("show all, 2 first;unset;next 2;");
+}
+
 static void test_others_pass_a_barriers_line(void **state)
 {
     (void)state;
@@ -166,10 +220,12 @@ int main(void)
         TEST(test_a_barrier_holds_until_the_last_comes),
         TEST(test_a_barrier_that_times_out),
         TEST(test_a_barrier_names_who_never_comes),
+        TEST(test_a_worker_that_does_not_read_is_waited_for),
         TEST(test_a_barrier_that_nobody_is_left_for),
         TEST(test_a_held_task_that_ends),
         TEST(test_a_barrier_is_given_up_by_hand),
         TEST(test_a_breakpoint_of_the_users_stops_on_the_way),
+        TEST(test_a_stop_that_is_judged_when_the_barrier_ends),
         TEST(test_others_pass_a_barriers_line),
         TEST(test_a_file_that_nobody_runs),
     };
