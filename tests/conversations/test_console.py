@@ -393,12 +393,13 @@ def test_an_interrupt_ends_the_whole_command(adapter):
             os.write(master, b"display " + expression + b"\r")
             read_until(b"(raydbg) ")
         silent.append(1)
-        for commands in (b"next\r", b"\x1b[200~display\np b\x1b[201~\r"):
+        for commands in (b"next\r", b"\x1b[200~next\nnext\x1b[201~\r"):
             os.write(master, commands)
             read_until(b"stops waiting")
             os.write(master, b"\x03")
             read_until(b"(raydbg) ")
         assert [expression for expression, *_ in asked] == ["a", "a"]
+        assert sum(one.message.get("command") == "next" for one in adapter.received) == 2
         silent.clear()
         os.write(master, b"p b\r")
         assert b"2" in read_until(b"(raydbg) ")

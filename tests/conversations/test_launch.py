@@ -23,7 +23,8 @@ from relay_under_test import raydbg_path
 from waits import limit, settle, wait_until
 
 PROGRAM = """\
-import os, sys, time
+import os
+import sys, time
 import raydbg_run
 env = raydbg_run.runtime_env({"env_vars": {}})
 sys.modules["raydbg_agent"].AGAIN_S = 0.1, 0.3  # it dials a relay that was away soon

@@ -92,7 +92,8 @@ def test_nodes_that_cannot_dial_the_relay_are_named(start, away, said):
 
 
 DRIVER = """\
-import os, sys, time
+import os
+import sys, time
 import raydbg_run
 env = raydbg_run.runtime_env({"env_vars": {}})
 assert callable(env["worker_process_setup_hook"])
@@ -349,6 +350,8 @@ def test_rays_own_processes_have_no_agent_by_it(relay, tmp_path, monkeypatch, ar
     program.parent.mkdir(parents=True)
     for parent in program.relative_to(tmp_path).parents:
         (tmp_path / parent / "__init__.py").touch()
+    (tmp_path / "ray/_private").mkdir(parents=True, exist_ok=True)
+    (tmp_path / "ray/_private/ray_constants.py").touch()
     program.write_text("import sys; print('raydbg_agent' in sys.modules)")
     monkeypatch.chdir(tmp_path)
     assert Run(relay, "--", sys.executable, *argv).end() == (0, "False\n")

@@ -16,7 +16,8 @@ from terminal import Terminal
 from waits import settle, wait_until
 
 DRIVER = """\
-import os, sys, time
+import os
+import sys, time
 import raydbg_run
 raydbg_run.runtime_env({"env_vars": {}})
 while sys.gettrace() is None:  # on a busy machine the relay's word may come too late
