@@ -2,6 +2,7 @@
  * reads of it. */
 #include "cmocka_prelude.h"
 #include "post_queue.h"
+#include "waits.h"
 
 #include "base/text.h"
 #include "proto/rpc.h"
@@ -196,13 +197,15 @@ static void silence_ends_at_the_deadline(void **state)
     struct server server;
     server_start(&server, NULL);
     double start = now_ms();
-    for (int i = 0; i < 3; i++)
+    call_and_wait(server.address, 200);
+    WAIT_UNTIL(__atomic_load_n(&server.connections, __ATOMIC_RELAXED) == 1);
+    for (int i = 0; i < 2; i++)
         call_and_wait(server.address, 200);
     assert_true(now_ms() - start >= 500);
     assert_int_equal(last.code, ERR_UNREACHABLE);
     expect_words(last.what, "no answer");
     expect_words(last.what, "0.2 s");
-    assert_int_equal(__atomic_load_n(&server.connections, __ATOMIC_RELAXED), 2);
+    WAIT_UNTIL(__atomic_load_n(&server.connections, __ATOMIC_RELAXED) == 2);
     server_stop(&server);
 }
 
