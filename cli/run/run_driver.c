@@ -8,7 +8,6 @@
 #include "cli/run/run_console.h"
 #include "dap/scan.h"
 #include "relay/locate/relay_call.h"
-#include "relay/worker_agent/agent_files.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -71,7 +71,7 @@ static void on_value(void *arg, struct many_task *task, const char *json, size_t
     if (!response->success)
         text = scan_string(json, response->message);
     else
-        text = scan_string_at(json, response->body, "result");
+        text = envelope_result(json, response);
     if (response->success)
         type = scan_string_at(json, response->body, "type");
     if (response->success && text)

@@ -23,10 +23,10 @@ class SecureSocket:
     """
 
     def __init__(self, sock):
+        self.limit_s = sock.gettimeout()
         sock.setblocking(False)
         self.sock = sock
         self.writes = threading.RLock()
-        self.limit_s = None
 
     def __getattr__(self, name):
         return getattr(self.sock, name)
@@ -54,9 +54,8 @@ class SecureSocket:
                 event = select.POLLOUT
             self.wait(event)
 
-    def handshake(self, seconds):
+    def handshake(self):
         """The SHA-256 of the certificate that the other side shows."""
-        self.settimeout(seconds)
         self.call(self.sock.do_handshake)
         return hashlib.sha256(self.call(self.sock.getpeercert, True)).hexdigest()
 
@@ -84,14 +83,13 @@ def probe(sock, seconds):
 
 def secure(plain, fingerprint, seconds):
     """The connected socket with TLS, by then to the relay with this certificate. Closes it otherwise."""
-    limit_s = plain.gettimeout()
     with contextlib.ExitStack() as failing:
         failing.callback(plain.close)
         probe(plain, seconds)
         with openssl:
             sock = SecureSocket(make_context().wrap_socket(plain, do_handshake_on_connect=False))
         failing.callback(sock.sock.close)
-        shown = "SHA256:" + sock.handshake(limit_s)
+        shown = "SHA256:" + sock.handshake()
         if not hmac.compare_digest(shown, fingerprint):
             raise ConnectionError("the relay shows another certificate, %s" % shown)
         failing.pop_all()

@@ -138,27 +138,21 @@ def names_entry(env):
 
 
 class RayConstants:
-    """A finder for the module of Ray's constants, in which Ray looks for the hook: see take_over(). A loader, too."""
+    """A finder for the module of Ray's constants, in which Ray looks for the hook: see take_over()."""
 
-    @classmethod
-    def find_spec(cls, name, path=None, target=None):
-        if name != CONSTANTS:
-            return None
-        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
-        if spec is not None and hasattr(spec.loader, "exec_module"):
-            spec.loader = cls(spec.loader)
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target) if name == CONSTANTS else None
+        if spec is None or spec.loader is None:
+            return spec
+        execute = spec.loader.exec_module
+
+        def exec_module(module):
+            execute(module)
+            set_hook(module)
+
+        spec.loader.exec_module = exec_module
         return spec
-
-    def __init__(self, loader):
-        self.loader = loader
-
-    def create_module(self, spec):
-        return self.loader.create_module(spec)
-
-    def exec_module(self, module):
-        module.__spec__.loader = module.__loader__ = self.loader
-        self.loader.exec_module(module)
-        set_hook(module)
 
 
 def set_hook(constants):
