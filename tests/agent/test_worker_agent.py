@@ -16,7 +16,7 @@ from agent_program import load_agent
 from conftest import find_python
 from debugpy_session import debugpy_directory
 from waits import SHORT, limit, settle
-from worker_agent import LONG, relay, start  # noqa: F401
+from worker_agent import LONG, put_to_sleep, relay, start  # noqa: F401
 
 PAIRS = [("3.9", "1.8.0"), ("3.10", "1.8.22"), ("3.11", "1.8.22"), ("3.12", "1.8.22"), ("3.13", "1.8.22")]
 
@@ -85,10 +85,7 @@ def test_a_breakpoint_stops_and_sleep_gives_the_speed_back(debugged, relay):
         assert client.stack(thread)[0]["line"] == line_of("work") + 1
         client.resume(thread)
         assert program.wait_for("RESULT") == str(2 * number + 1)
-        client.ok("disconnect", {"terminateDebuggee": False})
-        client.transport.close()
-        agent.say(verb="sleep")
-        assert agent.hear() == {"event": "asleep"}
+        put_to_sleep(agent, client)
         program.work(5)  # at its first call a thread takes its trace function away
         assert program.ask("traced", "TRACED") == "[]"
     assert "PYDEV" not in "".join(program.lines)
@@ -103,10 +100,7 @@ def test_a_frame_that_was_stepped_in_does_not_bring_the_tracing_back(debugged, r
     thread = client.stopped(reason="breakpoint")["threadId"]
     client.step("next", thread)
     client.resume(thread)
-    client.ok("disconnect", {"terminateDebuggee": False})
-    client.transport.close()
-    agent.say(verb="sleep")
-    assert agent.hear() == {"event": "asleep"}
+    put_to_sleep(agent, client)
     program.send("on")
     assert program.wait_for("RESULT") == "9"
     assert program.ask("active", "ACTIVE") == "False None"
@@ -354,10 +348,7 @@ def test_a_task_waits_for_the_pydevd_that_stops_it(debugged, relay):
             agent.say(verb="answer", question=asked["question"], yes=True)
         client.resume(client.stopped(reason="breakpoint")["threadId"])
         assert program.wait_for("RESULT") == str(2 * number + 1)
-        client.ok("disconnect", {"terminateDebuggee": False})
-        client.transport.close()
-        agent.say(verb="sleep")
-        assert agent.hear() == {"event": "asleep"}
+        put_to_sleep(agent, client)
 
 
 def test_a_task_stops_at_its_first_line_and_not_when_it_is_called_else(debugged, relay):
@@ -423,10 +414,7 @@ def test_a_failure_stops_where_it_was_raised(debugged, relay):
         client.resume(thread)
         assert program.wait_for("FAILED") == "6"
         assert agent.hear() == {"event": "wanted", "wanted": False}
-        client.ok("disconnect", {"terminateDebuggee": False})
-        client.transport.close()
-        agent.say(verb="sleep")
-        assert agent.hear() == {"event": "asleep"}
+        put_to_sleep(agent, client)
 
 
 def test_pydevd_that_does_not_come_is_not_waited_for(start, relay):
@@ -484,10 +472,7 @@ def test_a_forked_child_passes_its_breakpoint_whether_or_not_its_parent_is_debug
     program = future.result(limit())
     program.do(FORKS)
     assert program.do(BREAKPOINT_IN_CHILD) == "7"
-    client.ok("disconnect", {"terminateDebuggee": False})
-    client.transport.close()
-    agent.say(verb="sleep")
-    assert agent.hear() == {"event": "asleep"}
+    put_to_sleep(agent, client)
     assert program.do(BREAKPOINT_IN_CHILD) == "7"
     assert sum("a breakpoint() in a forked child" in line for line in program.lines) == 2, program.lines
     assert not any("Exception ignored" in line for line in program.lines), program.lines

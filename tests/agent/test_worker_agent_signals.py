@@ -9,7 +9,7 @@ from conftest import find_python
 from debugpy_session import debugpy_directory
 from test_worker_agent import PAIRS, asleep, debugged, unbuffered, wake  # noqa: F401
 from waits import limit
-from worker_agent import relay, start  # noqa: F401
+from worker_agent import put_to_sleep, relay, start  # noqa: F401
 
 # --- blocked signals ---
 
@@ -86,10 +86,14 @@ def go_on(agent, client, thread):
     """The pause ends, and pydevd."""
     client.resume(thread)
     assert agent.hear() == {"event": "wanted", "wanted": False}
-    client.ok("disconnect", {"terminateDebuggee": False})
-    client.transport.close()
-    agent.say(verb="sleep")
-    assert agent.hear() == {"event": "asleep"}
+    put_to_sleep(agent, client)
+
+
+def leave(relay, agent):
+    """There is no relay any more, and the agent has noticed."""
+    relay.listening.close()
+    agent.sock.shutdown(socket.SHUT_WR)
+    assert agent.sock.recv(100) == b""
 
 
 def test_an_interrupt_pauses_the_main_thread_where_it_is(resting, relay):
@@ -112,9 +116,7 @@ def test_an_interrupt_pauses_the_main_thread_where_it_is(resting, relay):
 
 def test_an_interrupt_without_a_relay_is_the_programs(resting, relay):
     agent, program = resting
-    relay.listening.close()
-    agent.sock.shutdown(socket.SHUT_WR)
-    assert agent.sock.recv(100) == b""  # the agent has noticed
+    leave(relay, agent)
     program.process.send_signal(signal.SIGINT)
     assert program.wait_for("WOKEN") == "interrupted"
 
@@ -160,8 +162,6 @@ def test_an_interrupt_pauses_a_coroutine_and_the_next_cancels_the_main_task(runn
 
 def test_an_interrupt_without_a_relay_cancels_the_main_task(running_coroutine, relay):
     agent, program = running_coroutine
-    relay.listening.close()
-    agent.sock.shutdown(socket.SHUT_WR)
-    assert agent.sock.recv(100) == b""
+    leave(relay, agent)
     program.process.send_signal(signal.SIGINT)
     assert program.wait_for("DONE") == "CancelledError"

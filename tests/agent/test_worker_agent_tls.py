@@ -15,6 +15,7 @@ from conftest import find_python
 from debugpy_session import debugpy_directory
 from scripted_relay import Relay
 from waits import limit, settle, wait_until
+from worker_agent import put_to_sleep
 
 PAIRS = [("3.9", "1.8.0"), ("3.10", "1.8.22"), ("3.11", "1.8.22"), ("3.12", "1.8.22"), ("3.13", "1.8.22")]
 LONG = 1000  # seconds: what waits for so long fails
@@ -197,10 +198,7 @@ def test_a_breakpoint_stops_steps_and_goes_on(debugged, relay):
             assert client.evaluate("doubled", client.stack(thread)[0]["id"]) == "2"
         client.resume(thread)
         assert program.wait_for("RESULT") == str(2 * number + 1)
-        client.ok("disconnect", {"terminateDebuggee": False})
-        client.transport.close()
-        agent.say(verb="sleep")
-        assert agent.hear() == {"event": "asleep"}
+        put_to_sleep(agent, client)
 
 
 def test_a_relay_that_dies_frees_the_program(debugged, relay):

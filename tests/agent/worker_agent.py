@@ -30,3 +30,11 @@ def start(relay):
         yield run
         for future in started:
             future.result(limit()).kill()
+
+
+def put_to_sleep(agent, client):
+    """The relay leaves pydevd, whose DAP client this is, and tells the agent to take it out."""
+    client.ok("disconnect", {"terminateDebuggee": False})
+    client.transport.close()
+    agent.say(verb="sleep")
+    assert agent.hear() == {"event": "asleep"}

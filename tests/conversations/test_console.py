@@ -271,6 +271,14 @@ def on_a_terminal(program, options=("--quiet",), shells=None):
         yield process, master, read_until
 
 
+def detach(process, master, read_until):
+    """Leaves the console, and reads what it still writes."""
+    os.write(master, b"detach\r")
+    with contextlib.suppress(OSError):  # its end
+        read_until(b"\0")
+    assert process.wait(limit()) == 0
+
+
 def test_what_the_console_reads_stays_blocking(program):
     """A script goes on to read the same pipe; a shell, the same terminal."""
     reader, writer = os.pipe()
@@ -334,10 +342,7 @@ def test_an_interrupt_ends_a_long_output(program):
         assert b"42" in read_until(b"(raydbg) ")
         os.write(master, b"p --all 'z' * 30000 + 'end'\r")
         assert b"zend'" in read_until(b"(raydbg) ")
-        os.write(master, b"detach\r")
-        with contextlib.suppress(OSError):  # its end
-            read_until(b"\0")
-        assert process.wait(limit()) == 0
+        detach(process, master, read_until)
 
 
 def test_what_is_printed_before_a_value_stands_before_it(program):
@@ -345,10 +350,7 @@ def test_what_is_printed_before_a_value_stands_before_it(program):
     with on_a_terminal(program, options=()) as (process, master, read_until):
         os.write(master, b"p __import__('sys').stdout.write('half a' + ' line')\r")
         assert b"half a line\r\nNone\r\n" in read_until(b"(raydbg) ")
-        os.write(master, b"detach\r")
-        with contextlib.suppress(OSError):  # its end
-            read_until(b"\0")
-        assert process.wait(limit()) == 0
+        detach(process, master, read_until)
 
 
 @pytest.mark.parametrize("body", ["print('x' * 60)", "pass"])
@@ -365,10 +367,7 @@ def test_an_interrupt_ends_what_is_evaluated(body):
         read_until(b"42\r")  # behind what was printed until then
         os.write(master, b"p 'the' + ' end'\r")
         assert b"x" * 60 not in read_until(b"the end")
-        os.write(master, b"detach\r")
-        with contextlib.suppress(OSError):  # its end
-            read_until(b"\0")
-        assert process.wait(limit()) == 0
+        detach(process, master, read_until)
     endless.close()
 
 
@@ -403,10 +402,7 @@ def test_an_interrupt_ends_the_whole_command(adapter):
         silent.clear()
         os.write(master, b"p b\r")
         assert b"2" in read_until(b"(raydbg) ")
-        os.write(master, b"detach\r")
-        with contextlib.suppress(OSError):  # its end
-            read_until(b"\0")
-        assert process.wait(limit()) == 0
+        detach(process, master, read_until)
 
 
 LOOKS = ("where", "up", "down", "list", "list 1,3", "list f", "longlist", "args", "locals", "globals", "p x", "pp x", "whatis x", "x + 1",
