@@ -29,10 +29,13 @@ enum {
     IDLE_MS = 100,       /* interval between checks while connections are being closed */
 };
 
+#define GOODBYE_SEQ "2147483647"
+
 /* debugpy writes these bytes in no string, because it escapes quotes there: so they can be counted
  * without parsing. */
 static const char response[] = "\"type\": \"response\"";
 static const char initialized[] = "\"event\": \"initialized\"";
+static const char farewell[] = "\"request_seq\": " GOODBYE_SEQ;
 
 /* A connection that is being closed. */
 struct closing {
@@ -43,9 +46,9 @@ struct closing {
     bool given_up; /* the worker was told to give up what it evaluates */
     bool goodbye;  /* has been sent */
     bool answered; /* the goodbye was */
-    uint8_t of_response, of_initialized; /* bytes matched so far */
-    int64_t since;                       /* when closing began, or the goodbye was sent */
-    int64_t heard;                       /* when bytes last came; 0: never */
+    uint8_t of_response, of_initialized, of_farewell; /* bytes matched so far */
+    int64_t since; /* when closing began, or the goodbye was sent */
+    int64_t heard; /* when bytes last came; 0: never */
 };
 
 static struct {
@@ -115,12 +118,12 @@ static bool listen_to(struct closing *closing)
     while ((len = recv(closing->fd, bytes, sizeof bytes, MSG_DONTWAIT)) > 0) {
         closing->heard = daemon_now_ms();
         for (ssize_t i = 0; i < len; i++) {
-            if (matches(&closing->of_response, response, bytes[i])) {
-                closing->answered = closing->goodbye;
-                closing->owed -= closing->owed ? 1 : 0;
-            }
-            if (matches(&closing->of_initialized, initialized, bytes[i]))
-                closing->owed = 0; /* `attach` is answered after configurationDone */
+            bool settles = matches(&closing->of_response, response, bytes[i]);
+            /* `attach` is answered after configurationDone, so never. */
+            settles |= matches(&closing->of_initialized, initialized, bytes[i]);
+            closing->owed -= settles && closing->owed ? 1 : 0;
+            /* The answer to what was asked before may come after the goodbye. */
+            closing->answered |= matches(&closing->of_farewell, farewell, bytes[i]);
         }
     }
     return len < 0 && (errno == EAGAIN || errno == EINTR);
@@ -136,7 +139,7 @@ static bool say(const struct closing *closing, const char *body)
 
 static bool say_goodbye(const struct closing *closing)
 {
-    return say(closing, "{\"seq\":2147483647,\"type\":\"request\",\"command\":\"disconnect\","
+    return say(closing, "{\"seq\":" GOODBYE_SEQ ",\"type\":\"request\",\"command\":\"disconnect\","
                         "\"arguments\":{\"restart\":false,\"terminateDebuggee\":false}}");
 }
 
