@@ -266,7 +266,7 @@ agent_has_it.wait()
 forks.set()
 child = os.fork()
 if child == 0:
-    os._exit(0 if agent.openssl.acquire(blocking=False) else 1)
+    os._exit(0 if agent.openssl.acquire(timeout=limit) else 1)  # its own agent may be in a call, too
 order.append("forked")
 caller.join()
 with agent.openssl:
@@ -278,7 +278,7 @@ def test_no_fork_is_made_in_the_midst_of_a_call(debugged, relay):
     """In the child, a lock of OpenSSL's that another thread has would never be released: its agent would have no connection."""
     agent, future = debugged
     wake(relay, agent, {})
-    assert future.result(limit()).do(FORKS_IN_A_CALL) == "(['called', 'forked'], 0)"
+    assert future.result(limit()).do(f"limit = {limit()}{FORKS_IN_A_CALL}") == "(['called', 'forked'], 0)"
 
 
 def test_a_forked_child_leaves_its_parents_connections(debugged, relay):
