@@ -39,12 +39,16 @@ def disconnect(client):
 ENDS = pytest.mark.parametrize("end", [kill, terminate, hang_up, disconnect])
 
 
+started = []  # the processes of the test's clients
+
+
 def dap(cluster, worker):
     """A client of `raydbg dap` on this worker's adapter, with nothing to find first; it may end as it likes."""
     process = cluster.raydbg_popen("dap", "--connect", f"{worker['ip']}:{worker['debugger_port']}",
                                    stderr=subprocess.DEVNULL)
     client = DapClient.over_process(process, name="raydbg dap", strict=False)
     client.process = process
+    started.append(process)
     client.initialize()
     return client
 
@@ -57,9 +61,11 @@ def attached(cluster, worker):
 
 @pytest.fixture
 def paused(cluster):
-    """The worker of a paused task."""
+    """The worker of a paused task. A client that a failed test leaves would be in the next one's way."""
     cluster.driver("pauses.py", "twice")
-    return cluster.wait_paused()[0]
+    yield cluster.wait_paused()[0]
+    while started:
+        started.pop().kill()
 
 
 def assert_attachable(cluster, worker, marker):
