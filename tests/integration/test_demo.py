@@ -20,7 +20,7 @@ interrupts = 0
 def count(*_):
     global interrupts
     interrupts += 1
-    print("interrupt", interrupts, flush=True)
+    os.write(1, b"interrupt %d\\n" % interrupts)  # print() may be at work
 usual = signal.signal(signal.SIGINT, count) == signal.default_int_handler
 wakes, wake = os.pipe()  # a signal that comes right before signal.pause() would leave it waiting
 os.set_blocking(wake, False)
