@@ -77,10 +77,11 @@ int closer_guard(int fd, enum closer_peer peer)
     return slot;
 }
 
-void closer_note(int slot, size_t owed, bool torn)
+void closer_note(int slot, size_t owed, bool torn, bool greeted)
 {
     if (slot >= 0 && closer.states)
-        closer.states[slot] = (uint32_t)owed | (torn ? CLOSER_TORN : 0U);
+        closer.states[slot] =
+            (uint32_t)owed | (torn ? CLOSER_TORN : 0U) | (greeted ? CLOSER_GREETED : 0U);
 }
 
 static void leave(int *slot, enum closer_kind kind)

@@ -20,7 +20,9 @@
 #include <linux/tcp.h>
 
 enum {
-    SETTLE_MS = 200,     /* after this silence the adapter has sent its greeting */
+    SETTLE_MS = 200,   /* after this silence the adapter has said what it had to say */
+    GREETED_MS = 5000, /* the same, if its greeting may not be out: debugpy 1.8.0's has no end, and
+                        * its thread may wait that long for a CPU */
     GREETING_MS = 60000, /* after this the adapter is deaf, or too slow to wait for */
     PATIENCE_MS = 500,   /* for answers that are not read, before they are given up */
     OWED_MS = 60000,     /* after this silence no answer is expected */
@@ -35,6 +37,7 @@ enum {
  * without parsing. */
 static const char response[] = "\"type\": \"response\"";
 static const char initialized[] = "\"event\": \"initialized\"";
+static const char sockets[] = "\"event\": \"debugpySockets\""; /* the last of a greeting */
 static const char farewell[] = "\"request_seq\": " GOODBYE_SEQ;
 
 /* A connection that is being closed. */
@@ -42,11 +45,12 @@ struct closing {
     int fd;
     uint32_t owed;
     bool pdb;      /* not an adapter yet */
+    bool greeted;  /* the greeting has come */
     bool torn;     /* a message has left only in part: nothing more can be sent */
     bool given_up; /* the worker was told to give up what it evaluates */
     bool goodbye;  /* has been sent */
     bool answered; /* the goodbye was */
-    uint8_t of_response, of_initialized, of_farewell; /* bytes matched so far */
+    uint8_t of_response, of_initialized, of_sockets, of_farewell; /* bytes matched so far */
     int64_t since; /* when closing began, or the goodbye was sent */
     int64_t heard; /* when bytes last came; 0: never */
 };
@@ -90,6 +94,7 @@ static void take(uint32_t slot, uint32_t state)
         .fd = fd,
         .owed = state & CLOSER_OWED,
         .pdb = state & CLOSER_IS_PDB,
+        .greeted = state & CLOSER_GREETED,
         .torn = state & CLOSER_TORN,
         .since = now,
         .heard = last_heard(fd, now),
@@ -122,6 +127,7 @@ static bool listen_to(struct closing *closing)
             /* `attach` is answered after configurationDone, so never. */
             settles |= matches(&closing->of_initialized, initialized, bytes[i]);
             closing->owed -= settles && closing->owed ? 1 : 0;
+            closing->greeted |= matches(&closing->of_sockets, sockets, bytes[i]);
             /* The answer to what was asked before may come after the goodbye. */
             closing->answered |= matches(&closing->of_farewell, farewell, bytes[i]);
         }
@@ -198,7 +204,7 @@ static bool advance(struct closing *closing, int64_t now)
         give_up(closing, now);
     if (closing->owed && silent < OWED_MS)
         return false;
-    if (silent < SETTLE_MS && now - closing->since < TALK_MS)
+    if (silent < (closing->greeted ? SETTLE_MS : GREETED_MS) && now - closing->since < TALK_MS)
         return false;
     if (closing->torn || closing->owed || !say_goodbye(closing))
         return true;

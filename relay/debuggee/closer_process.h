@@ -11,8 +11,9 @@ enum { CLOSER_SLOTS = 16384 };
 /* The state of a slot, in memory that both processes share: one store, never torn. */
 enum {
     CLOSER_TORN = 1U << 31,
-    CLOSER_IS_PDB = 1 << 30, /* not an adapter yet */
-    CLOSER_OWED = CLOSER_IS_PDB - 1,
+    CLOSER_IS_PDB = 1 << 30,  /* not an adapter yet */
+    CLOSER_GREETED = 1 << 29, /* the adapter's greeting is known to be out */
+    CLOSER_OWED = CLOSER_GREETED - 1,
 };
 
 enum closer_kind {

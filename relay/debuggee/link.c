@@ -21,7 +21,7 @@ enum { WHOLE_BYTES = 4096 };
 void link_note_owed(struct link *link)
 {
     if (link->closer >= 0 && !link->handshake)
-        closer_note(link->closer, link_owed(link), stream_queued(link->stream) > 0);
+        closer_note(link->closer, link_owed(link), stream_queued(link->stream) > 0, link->greeted);
 }
 
 /* True if a message of `len` bytes may leave only in part; `at` is then where it begins. */

@@ -130,6 +130,10 @@ static void on_message(struct link *link, const char *json, size_t len)
     }
     if (envelope.kind == DAP_RESPONSE)
         name_response(link, &envelope);
+    if (envelope.kind == DAP_EVENT && text_equal(envelope.name, "debugpySockets")) {
+        link->greeted = true;
+        link_note_owed(link);
+    }
     link->looked =
         envelope.kind == DAP_RESPONSE && dap_command_is(envelope.name, DAP_COMMAND_READS);
     if (envelope.kind == DAP_EVENT)

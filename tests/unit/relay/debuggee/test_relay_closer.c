@@ -54,6 +54,7 @@ static void test_it_waits_for_silence(void **state)
     closer_start();
     int slot = closer_guard(pair[0], CLOSER_DEBUGPY);
     assert_true(slot >= 0);
+    closer_note(slot, 0, false, true);
     int64_t began = loop_now_us(), spoke = began;
     assert_int_equal(send(pair[1], "hello", 5, 0), 5);
     closer_close(&slot);
@@ -78,12 +79,31 @@ static void test_it_waits_for_answers(void **state)
     tcp_pair(pair);
     closer_start();
     int slot = closer_guard(pair[0], CLOSER_DEBUGPY);
-    closer_note(slot, 2, false);
+    closer_note(slot, 2, false, true);
     closer_close(&slot);
     close(pair[0]);
     say(pair[1], answer);
     assert_false(is_readable(pair[1], SETTLE_MS + 100)); /* it gives up at 500 */
     say(pair[1], answer);
+    expect_goodbye(pair[1]);
+    close(pair[1]);
+    closer_stop();
+}
+
+/* The end of a client whose greeting is not out would be that of the thread which accepts. */
+static void test_it_waits_for_the_greeting(void **state)
+{
+    (void)state;
+    int pair[2];
+    tcp_pair(pair);
+    closer_start();
+    int slot = closer_guard(pair[0], CLOSER_DEBUGPY);
+    closer_note(slot, 1, false, false);
+    closer_close(&slot);
+    close(pair[0]);
+    say(pair[1], answer);
+    assert_false(is_readable(pair[1], SETTLE_MS + 100));
+    say(pair[1], "{\"event\": \"debugpySockets\"}");
     expect_goodbye(pair[1]);
     close(pair[1]);
     closer_stop();
@@ -98,7 +118,7 @@ static void test_it_waits_for_what_was_given_up(void **state)
     tcp_pair(pair);
     closer_start();
     int slot = closer_guard(pair[0], CLOSER_DEBUGPY);
-    closer_note(slot, 1, false);
+    closer_note(slot, 1, false, true);
     say(pair[1], "{\"event\": \"output\"}");
     closer_close(&slot);
     close(pair[0]);
@@ -120,6 +140,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_it_waits_for_silence),
         cmocka_unit_test(test_it_waits_for_answers),
+        cmocka_unit_test(test_it_waits_for_the_greeting),
         cmocka_unit_test(test_it_waits_for_what_was_given_up),
     };
     return cmocka_run_group_tests_name("closer", tests, NULL, NULL);
