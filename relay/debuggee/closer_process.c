@@ -37,7 +37,8 @@ enum {
  * without parsing. */
 static const char response[] = "\"type\": \"response\"";
 static const char initialized[] = "\"event\": \"initialized\"";
-static const char sockets[] = "\"event\": \"debugpySockets\""; /* the last of a greeting */
+/* The last of a greeting (docs/facts/debugpy.md#a). */
+static const char sockets[] = "\"event\": \"debugpySockets\"";
 static const char farewell[] = "\"request_seq\": " GOODBYE_SEQ;
 
 /* A connection that is being closed. */

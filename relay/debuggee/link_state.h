@@ -56,7 +56,8 @@ INVARIANT_MAGIC(link, 0x24bce598)
 #define link_checked(object) link_checked_at(INVARIANT_HERE, object)
 
 /* link.c */
-/* Tells the closer what is unanswered or unsent; call it after each change. */
+/* Tells the closer what is unanswered or unsent, and if the greeting has come; call it after each
+ * change. */
 void link_note_owed(struct link *link);
 /* Sends a message and frees it. */
 void link_send_frame(struct link *link, struct buf *json);

@@ -44,29 +44,41 @@ static void say(int peer, const char *json)
     assert_int_equal(send(peer, json, strlen(json), MSG_NOSIGNAL), strlen(json));
 }
 
-/* An adapter that is spoken to in the middle of what it says meets the end of its client when it
- * answers, and does not survive that. */
-static void test_it_waits_for_silence(void **state)
+/* The adapter's end of a connection to which it has said this when its client goes. */
+static int leave(size_t owed, bool greeted, const char *json)
 {
-    (void)state;
     int pair[2];
     tcp_pair(pair);
     closer_start();
     int slot = closer_guard(pair[0], CLOSER_DEBUGPY);
     assert_true(slot >= 0);
-    closer_note(slot, 0, false, true);
-    int64_t began = loop_now_us(), spoke = began;
-    assert_int_equal(send(pair[1], "hello", 5, 0), 5);
+    closer_note(slot, owed, false, greeted);
+    say(pair[1], json);
     closer_close(&slot);
     close(pair[0]);
-    while (ms_since(began) < TALK_MS && !is_readable(pair[1], EACH_MS)) {
-        spoke = loop_now_us(); /* before: the closer may hear it at once */
-        assert_int_equal(send(pair[1], "hello", 5, 0), 5);
-    }
-    expect_goodbye(pair[1]);
-    assert_true(ms_since(spoke) >= SETTLE_MS);
-    close(pair[1]);
+    return pair[1];
+}
+
+static void end(int peer)
+{
+    close(peer);
     closer_stop();
+}
+
+/* An adapter that is spoken to in the middle of what it says meets the end of its client when it
+ * answers, and does not survive that. */
+static void test_it_waits_for_silence(void **state)
+{
+    (void)state;
+    int64_t began = loop_now_us(), spoke = began;
+    int peer = leave(0, true, "hello");
+    while (ms_since(began) < TALK_MS && !is_readable(peer, EACH_MS)) {
+        spoke = loop_now_us(); /* before: the closer may hear it at once */
+        say(peer, "hello");
+    }
+    expect_goodbye(peer);
+    assert_true(ms_since(spoke) >= SETTLE_MS);
+    end(peer);
 }
 
 static const char answer[] = "{\"type\": \"response\"}";
@@ -75,38 +87,22 @@ static const char answer[] = "{\"type\": \"response\"}";
 static void test_it_waits_for_answers(void **state)
 {
     (void)state;
-    int pair[2];
-    tcp_pair(pair);
-    closer_start();
-    int slot = closer_guard(pair[0], CLOSER_DEBUGPY);
-    closer_note(slot, 2, false, true);
-    closer_close(&slot);
-    close(pair[0]);
-    say(pair[1], answer);
-    assert_false(is_readable(pair[1], SETTLE_MS + 100)); /* it gives up at 500 */
-    say(pair[1], answer);
-    expect_goodbye(pair[1]);
-    close(pair[1]);
-    closer_stop();
+    int peer = leave(2, true, answer);
+    assert_false(is_readable(peer, SETTLE_MS + 100)); /* it gives up at 500 */
+    say(peer, answer);
+    expect_goodbye(peer);
+    end(peer);
 }
 
 /* The end of a client whose greeting is not out would be that of the thread which accepts. */
 static void test_it_waits_for_the_greeting(void **state)
 {
     (void)state;
-    int pair[2];
-    tcp_pair(pair);
-    closer_start();
-    int slot = closer_guard(pair[0], CLOSER_DEBUGPY);
-    closer_note(slot, 1, false, false);
-    closer_close(&slot);
-    close(pair[0]);
-    say(pair[1], answer);
-    assert_false(is_readable(pair[1], SETTLE_MS + 100));
-    say(pair[1], "{\"event\": \"debugpySockets\"}");
-    expect_goodbye(pair[1]);
-    close(pair[1]);
-    closer_stop();
+    int peer = leave(1, false, answer);
+    assert_false(is_readable(peer, SETTLE_MS + 100));
+    say(peer, "{\"event\": \"debugpySockets\"}");
+    expect_goodbye(peer);
+    end(peer);
 }
 
 /* On a busy machine an `attach` takes longer than the closer waits before it gives up what is
@@ -114,25 +110,17 @@ static void test_it_waits_for_the_greeting(void **state)
 static void test_it_waits_for_what_was_given_up(void **state)
 {
     (void)state;
-    int pair[2];
-    tcp_pair(pair);
-    closer_start();
-    int slot = closer_guard(pair[0], CLOSER_DEBUGPY);
-    closer_note(slot, 1, false, true);
-    say(pair[1], "{\"event\": \"output\"}");
-    closer_close(&slot);
-    close(pair[0]);
-    expect(pair[1], "\"evaluate\"", "give up");
-    say(pair[1], "{\"event\": \"initialized\"}");
-    assert_false(is_readable(pair[1], SETTLE_MS + 100));
-    say(pair[1], answer);
-    expect_goodbye(pair[1]);
-    say(pair[1], answer); /* to anything else */
-    assert_false(is_readable(pair[1], SETTLE_MS + 100));
-    say(pair[1], "{\"type\": \"response\", \"request_seq\": 2147483647}");
-    assert_true(closes(pair[1]));
-    close(pair[1]);
-    closer_stop();
+    int peer = leave(1, true, "{\"event\": \"output\"}");
+    expect(peer, "\"evaluate\"", "give up");
+    say(peer, "{\"event\": \"initialized\"}");
+    assert_false(is_readable(peer, SETTLE_MS + 100));
+    say(peer, answer);
+    expect_goodbye(peer);
+    say(peer, answer); /* to anything else */
+    assert_false(is_readable(peer, SETTLE_MS + 100));
+    say(peer, "{\"type\": \"response\", \"request_seq\": 2147483647}");
+    assert_true(closes(peer));
+    end(peer);
 }
 
 int main(void)
