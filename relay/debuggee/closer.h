@@ -32,8 +32,8 @@ enum closer_peer { CLOSER_DEBUGPY, CLOSER_PDB };
  * or -1. A pdb that has become an adapter needs no guard: closer_forget(). */
 int closer_guard(int fd, enum closer_peer peer);
 /* Notes how many requests of a slot (with debugpy) are unanswered, if the last message has left
- * only in part, and if `debugpySockets`, with which a greeting ends, has come. This is a store into
- * shared memory, so it holds if this process dies. */
+ * only in part, and if the whole greeting has come. This is a store into shared memory, so it holds
+ * if this process dies. */
 void closer_note(int slot, size_t owed, bool torn, bool greeted);
 /* The caller closes its descriptor and reads nothing more; the closer does the rest. */
 void closer_close(int *slot);

@@ -21,8 +21,8 @@
 
 enum {
     SETTLE_MS = 200,   /* after this silence the adapter has said what it had to say */
-    GREETED_MS = 5000, /* the same, if its greeting may not be out: debugpy 1.8.0's has no end, and
-                        * its thread may wait that long for a CPU */
+    GREETED_MS = 5000, /* the same, if its greeting may not be out: the thread that greets may wait
+                        * that long for a CPU */
     GREETING_MS = 60000, /* after this the adapter is deaf, or too slow to wait for */
     PATIENCE_MS = 500,   /* for answers that are not read, before they are given up */
     OWED_MS = 60000,     /* after this silence no answer is expected */
@@ -37,8 +37,10 @@ enum {
  * without parsing. */
 static const char response[] = "\"type\": \"response\"";
 static const char initialized[] = "\"event\": \"initialized\"";
-/* The last of a greeting (docs/facts/debugpy.md#a). */
+/* The last of a greeting, and the last of debugpy 1.8.0's (docs/facts/debugpy.md#a). */
 static const char sockets[] = "\"event\": \"debugpySockets\"";
+static const char debugpy_1_8_0[] =
+    "\"output\": \"debugpy\", \"data\": {\"packageVersion\": \"1.8.0\"}";
 static const char farewell[] = "\"request_seq\": " GOODBYE_SEQ;
 
 /* A connection that is being closed. */
@@ -51,7 +53,8 @@ struct closing {
     bool given_up; /* the worker was told to give up what it evaluates */
     bool goodbye;  /* has been sent */
     bool answered; /* the goodbye was */
-    uint8_t of_response, of_initialized, of_sockets, of_farewell; /* bytes matched so far */
+    /* Bytes matched so far. */
+    uint8_t of_response, of_initialized, of_sockets, of_1_8_0, of_farewell;
     int64_t since; /* when closing began, or the goodbye was sent */
     int64_t heard; /* when bytes last came; 0: never */
 };
@@ -129,6 +132,7 @@ static bool listen_to(struct closing *closing)
             settles |= matches(&closing->of_initialized, initialized, bytes[i]);
             closing->owed -= settles && closing->owed ? 1 : 0;
             closing->greeted |= matches(&closing->of_sockets, sockets, bytes[i]);
+            closing->greeted |= matches(&closing->of_1_8_0, debugpy_1_8_0, bytes[i]);
             /* The answer to what was asked before may come after the goodbye. */
             closing->answered |= matches(&closing->of_farewell, farewell, bytes[i]);
         }

@@ -250,6 +250,7 @@ struct link *link_adopt(struct loop *loop, int fd, bool quickack, int64_t first_
 {
     struct link *link = link_create(loop, first_seq, ops, arg);
     frame_resync(&link->frame);
+    link->greeted = true; /* it was kept when the adapter had attached */
     link->stream = stream_adopt(loop, fd, quickack, &stream_ops, link);
     if (rest_len)
         stream_write(link->stream, "", 0, rest, rest_len);

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "dap/dap_command.h"
 #include "dap/message.h"
+#include "dap/scan.h"
 #include "relay/debuggee/pdb_handshake.h"
 #include "relay/io/metrics.h"
 #include "relay/io/stream.h"
@@ -118,6 +119,19 @@ static void refuse_reverse(struct link *link, const struct envelope *envelope)
     link_send_frame(link, &out);
 }
 
+/* docs/facts/debugpy.md#a: debugpy 1.8.0 does not send `debugpySockets`. */
+static bool ends_greeting(const char *json, const struct envelope *event)
+{
+    struct span name, data, version;
+    if (text_equal(event->name, "debugpySockets"))
+        return true;
+    return text_equal(event->name, "output") && event->body.len &&
+           scan_find(json, event->body, "output", &name) && scan_string_is(json, name, "debugpy") &&
+           scan_find(json, event->body, "data", &data) &&
+           scan_find(json, data, "packageVersion", &version) &&
+           scan_string_is(json, version, "1.8.0");
+}
+
 static void on_message(struct link *link, const char *json, size_t len)
 {
     struct envelope envelope;
@@ -130,7 +144,7 @@ static void on_message(struct link *link, const char *json, size_t len)
     }
     if (envelope.kind == DAP_RESPONSE)
         name_response(link, &envelope);
-    if (envelope.kind == DAP_EVENT && text_equal(envelope.name, "debugpySockets")) {
+    if (envelope.kind == DAP_EVENT && !link->greeted && ends_greeting(json, &envelope)) {
         link->greeted = true;
         link_note_owed(link);
     }
