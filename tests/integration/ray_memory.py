@@ -103,4 +103,4 @@ def mute(cluster, port):
 
 
 def wait_dead(cluster, pid):
-    wait_for(lambda: not any(w["is_alive"] and w["pid"] == int(pid) for w in cluster.workers()), f"{pid} is dead")
+    wait_for(lambda: not any(w["pid"] == int(pid) for w in cluster.workers("is_alive", "=", "True")), f"{pid} is dead")
