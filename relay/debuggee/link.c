@@ -21,7 +21,8 @@ enum { WHOLE_BYTES = 4096 };
 void link_note_owed(struct link *link)
 {
     if (link->closer >= 0 && !link->handshake)
-        closer_note(link->closer, link_owed(link), stream_queued(link->stream) > 0, link->greeted);
+        closer_note(link->closer, link_owed(link), stream_queued(link->stream) > 0,
+                    !link->greeting);
 }
 
 /* True if a message of `len` bytes may leave only in part; `at` is then where it begins. */
@@ -213,6 +214,7 @@ struct link *link_open(struct loop *loop, const char *host, uint16_t port, int64
                        bool quickack, const struct link_ops *ops, void *arg)
 {
     struct link *link = link_create(loop, 1, ops, arg);
+    link->greeting = true;
     link->stream = stream_connect(loop, host, port, timeout_ms, quickack, &stream_ops, link);
     return link;
 }
@@ -250,7 +252,6 @@ struct link *link_adopt(struct loop *loop, int fd, bool quickack, int64_t first_
 {
     struct link *link = link_create(loop, first_seq, ops, arg);
     frame_resync(&link->frame);
-    link->greeted = true; /* it was kept when the adapter had attached */
     link->stream = stream_adopt(loop, fd, quickack, &stream_ops, link);
     if (rest_len)
         stream_write(link->stream, "", 0, rest, rest_len);

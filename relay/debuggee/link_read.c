@@ -144,8 +144,8 @@ static void on_message(struct link *link, const char *json, size_t len)
     }
     if (envelope.kind == DAP_RESPONSE)
         name_response(link, &envelope);
-    if (envelope.kind == DAP_EVENT && !link->greeted && ends_greeting(json, &envelope)) {
-        link->greeted = true;
+    if (link->greeting && envelope.kind == DAP_EVENT && ends_greeting(json, &envelope)) {
+        link->greeting = false;
         link_note_owed(link);
     }
     link->looked =

@@ -34,7 +34,7 @@ struct link {
     int64_t first_seq;
     int64_t timeout_ms; /* on a connection to Ray's pdb */
     int closer;         /* the connection's slot in the closer, or -1 */
-    bool greeted;       /* the adapter's whole greeting has come */
+    bool greeting;      /* of debugpy's adapter, which has not wholly come */
     bool unguarded;     /* the peer is a pydevd: closing does no harm */
     struct timer *open; /* link_accept(): calls on_open */
     size_t owed;        /* requests that the adapter has not answered, even if their sender has
