@@ -528,20 +528,22 @@ class Cluster:
 
     def paused(self):
         """Rows of the live workers in which threads wait for a debugger: pid, ip, debugger_port, num_paused_threads."""
-        return [row for row in self._with_paused_threads() if 0 < row["num_paused_threads"] < 2**31]
+        return self._counted(self._with_paused_threads())
+
+    @staticmethod
+    def _counted(rows):
+        return [row for row in rows if 0 < row["num_paused_threads"] < 2**31]
 
     def lives(self, worker):
         """Ray <= 2.60 may list an ended worker as alive for ever: the GCS reads the row, adds to num_paused_threads and writes
         the row back, and the worker's end may be written in between."""
         return worker["is_alive"] and self.runs(worker["pid"])
 
-    def paused_by_log(self):
+    def _paused_by_log(self, rows):
         """The same, from the workers' logs: of several threads that pause at once Ray counts fewer, but not none. A worker
         that it counts none of has logged it already, and Ray is told of it a moment later."""
-        rows = self._with_paused_threads()
-        for row in rows:
-            row["num_paused_threads"] = self.waiting_by_log(row["pid"])
-        return [row for row in rows if row["num_paused_threads"] > 0]
+        by_log = [{**row, "num_paused_threads": self.waiting_by_log(row["pid"])} for row in rows]
+        return [row for row in by_log if row["num_paused_threads"] > 0]
 
     def waiting_by_log(self, pid):
         """How many threads of a worker wait for a debugger, as ray.util.debugpy has logged it there."""
@@ -552,7 +554,8 @@ class Cluster:
     def wait_paused(self, threads=1, timeout=None):
         """The paused workers, once at least that many threads are paused in the cluster."""
         def enough():
-            found = (find() for find in (self.paused, self.paused_by_log))
+            rows = self._with_paused_threads()
+            found = (count(rows) for count in (self._counted, self._paused_by_log))
             return next((rows for rows in found if sum(row["num_paused_threads"] for row in rows) >= threads), None)
         return wait_for(enough, lambda: f"{threads} paused threads; the drivers said:\n{self.driver_output()}", most=timeout)
 

@@ -17,6 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 LIMIT = 60
 SHORT = 0.3  # for what must not come
+REST, LONGEST_REST = 4, 2  # of wait_until(): times as long as it looked, and seconds
 
 
 class Hard(AssertionError):
@@ -65,13 +66,19 @@ def limit(seconds=LIMIT, binary=None):
 
 
 def wait_until(find, what, every=0.02, most=None, failure=AssertionError):
-    """The first true value of find(). `what` is what was waited for, or a function that says it. `most`: limit()."""
+    """The first true value of find(). `what` is what was waited for, or a function that says it. `most`: limit().
+
+    It rests for longer than it looks: what find() asks, such as a Ray's dashboard, has a higher priority than Ray's workers,
+    which would never do what is waited for while two or three tests ask without a pause."""
     most = most or limit()
-    deadline = time.monotonic() + most
+    begun = time.monotonic()
+    deadline = begun + most
     while not (found := find()):
+        looked = time.monotonic() - begun
         if time.monotonic() > deadline:
             raise failure(f"{what() if callable(what) else what}: not within {most:.0f} s")
-        time.sleep(every)
+        time.sleep(max(every, min(REST * looked, LONGEST_REST)))
+        begun = time.monotonic()
     return found
 
 

@@ -65,12 +65,15 @@ ranks = [rank for rank in range(COUNT) if rank != LATE]
 members = {LATE: [LATE]} if LATE < COUNT else {}
 members |= {chunk[0]: chunk for chunk in (ranks[at:at + 4] for at in range(0, len(ranks), 4))}
 gangs = {rank: gang for chunk in members.values() for gang in [Gang.remote(len(chunk))] for rank in chunk}
-trainers = []
-for rank in range(COUNT):
-    node = NODES[rank % len(NODES)]
-    options = {"resources": {node: 0.001}} if node else {"resources": {"node:__internal_head__": 0.001}}
-    trainers.append(Trainer.options(**options).remote(rank, gangs[rank]))
-running = {trainer.train.remote(): rank for rank, trainer in enumerate(trainers)}
+trainers, running = {}, {}
+for four in (range(COUNT)[at:at + 4] for at in range(0, COUNT, 4)):
+    for rank in four:
+        node = NODES[rank % len(NODES)]
+        options = {"resources": {node: 0.001}} if node else {"resources": {"node:__internal_head__": 0.001}}
+        trainers[rank] = Trainer.options(**options).remote(rank, gangs[rank])
+    # No more at a time, so that other programs on this machine go on while all these processes start.
+    ray.get([trainers[rank].__ray_ready__.remote() for rank in four])
+    running |= {trainers[rank].train.remote(): rank for rank in four}
 while running:
     (done,), _ = ray.wait(list(running))
     print("RESULT", running.pop(done), ray.get(done), flush=True)
