@@ -60,13 +60,17 @@ class Trainer:
             time.sleep(0.05)  # line: waits
 
 
+def fours(sequence):
+    return [sequence[at:at + 4] for at in range(0, len(sequence), 4)]
+
+
 ray.init(address="auto", log_to_driver=False)
 ranks = [rank for rank in range(COUNT) if rank != LATE]
 members = {LATE: [LATE]} if LATE < COUNT else {}
-members |= {chunk[0]: chunk for chunk in (ranks[at:at + 4] for at in range(0, len(ranks), 4))}
+members |= {chunk[0]: chunk for chunk in fours(ranks)}
 gangs = {rank: gang for chunk in members.values() for gang in [Gang.remote(len(chunk))] for rank in chunk}
 trainers, running = {}, {}
-for four in (range(COUNT)[at:at + 4] for at in range(0, COUNT, 4)):
+for four in fours(range(COUNT)):
     for rank in four:
         node = NODES[rank % len(NODES)]
         options = {"resources": {node: 0.001}} if node else {"resources": {"node:__internal_head__": 0.001}}
