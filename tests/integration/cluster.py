@@ -237,6 +237,7 @@ class Cluster:
         self.token = None
         self._namespace = None
         self._entry = []
+        self._proc = None  # the /proc of the inside
 
     def __enter__(self):
         return self.start()
@@ -310,6 +311,7 @@ class Cluster:
         if self._namespace.stdout.readline() != "ready\n":
             raise ClusterError("the namespace did not come up; are unprivileged namespaces allowed here?")
         init = children_of(self._namespace.pid)[0]
+        self._proc = Path(f"/proc/{init}/root/proc")
         user = ["-U", "--preserve-credentials"] if user else []
         # setpriv: killing nsenter kills the program.
         self._entry = ["nsenter", "-t", str(init), *user, "-n", "-p", "-m", "setpriv", "--pdeathsig", "KILL"]
@@ -432,8 +434,11 @@ class Cluster:
 
     def runs(self, pid):
         """True if the process with this pid inside has not ended."""
-        done = self.run(["cat", f"/proc/{pid}/stat"])
-        return done.returncode == 0 and done.stdout.rpartition(")")[2].split()[0] not in "ZX"
+        try:
+            status = (self._proc / str(pid) / "stat").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+        return status.rpartition(")")[2].split()[0] not in "ZX"
 
     def kill(self, pid, sig=signal.SIGKILL):
         """Signals a process by its pid inside, which is the one that Ray tells."""
