@@ -325,6 +325,8 @@ class Cluster:
                     "RAY_TMPDIR": str(self.directory), "RAY_DEDUP_LOGS": "0", "RAY_USAGE_STATS_ENABLED": "0",
                     # On a disk that is 95 % full Ray would spill nothing: an OutOfDiskError instead.
                     "RAY_local_fs_capacity_threshold": "0.999",
+                    # Beside other tests, Ray's 30 s may be too few for the server of a Ray Client to start.
+                    "RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": str(int(limit(120))),
                     "PYTHONDONTWRITEBYTECODE": "1", **sanitizers.ENV, **dict(self.spec.env)}
         if self.spec.token:
             self.token = secrets.token_hex(32)

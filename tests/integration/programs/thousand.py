@@ -17,7 +17,7 @@ def own_hook():
     os.environ["OWN_HOOK"] = "ran"
 
 
-@ray.remote(num_cpus=0.5)
+@ray.remote
 def task(n):
     doubled = n * 2  # line: task
     return doubled, os.environ["OWN_VARIABLE"], os.environ["OWN_HOOK"]
