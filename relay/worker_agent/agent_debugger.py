@@ -9,6 +9,7 @@ import inspect
 import traceback
 
 DIAL_S = 10.0  # for pydevd's connection with TLS, as pydevd itself has for one without; only the agent's own threads wait
+RECURSION_LIMIT_AT, TRACING_POSSIBLE_AT = 64, 68  # bytes, in CPython 3.9's PyInterpreterState: .ceval's first two int
 CONFIGURED_LOOKS_S = 0.02  # between two looks whether pydevd is configured, or has ended
 
 
@@ -37,6 +38,7 @@ class Debugger:
             import_debugger()
             share_with_ray()
             stop_late_tracing()
+            traces.find()
             try:
                 own = self.start(config, token)
             except Exception:
@@ -176,6 +178,7 @@ class Debugger:
         """In a forked child: takes out its parent's pydevd, which has no thread here. The connection stays the parent's. A thread
         that is in connect() there holds locks."""
         self.connecting, self.exchanging = threading.Lock(), threading.Lock()
+        traces.forget()
         importing.close()
         constants = sys.modules.get("_pydevd_bundle.pydevd_constants")
         if constants is not None:
@@ -238,17 +241,71 @@ def untraced_thread():
         pydevd_sys_monitoring.start_monitoring()
 
 
+class TraceCount:
+    """Python 3.9's count of the threads that have a trace function: while it is not 0, the calls of all threads take a tenth
+    longer. pydevd counts each settrace() of its own as one more thread, and does not take that back ("Hack to increase
+    _Py_TracingPossible" in pydevd_tracing.py). Later Pythons have a flag in each thread instead."""
+
+    def __init__(self):
+        self.changing = threading.Lock()
+        self.count = None  # an int in the interpreter's memory
+
+    def find(self):
+        """Call it on a thread without a trace function. Nothing is found where the memory is not as in CPython 3.9."""
+        if self.count is not None or sys.version_info[:2] != (3, 9):
+            return
+        import ctypes
+
+        interpreter, settrace = ctypes.PyDLL(None).PyInterpreterState_Get, find_settrace()
+        interpreter.restype = ctypes.c_void_p
+        limit, count = (ctypes.c_int.from_address(interpreter() + at) for at in (RECURSION_LIMIT_AT, TRACING_POSSIBLE_AT))
+        seen = []
+        for function in None, lambda *_: None, None:
+            settrace(function)
+            seen.append(count.value)
+        if limit.value == sys.getrecursionlimit() and seen == [seen[0], seen[0] + 1, seen[0]]:
+            self.count = count
+
+    def set(self, number):
+        with self.changing:
+            if self.count is not None:
+                self.count.value = number
+
+    def untrace_this_thread(self, settrace):
+        """Leaves the count as it is: nobody waits for the threads that come here late before it is set to 0."""
+        with self.changing:
+            settrace(None)
+            if self.count is not None:
+                self.count.value += 1
+
+    def forget(self):
+        """In a forked child, whose only thread is this one."""
+        self.changing = threading.Lock()
+        self.set(sys.gettrace() is not None)
+
+
+traces = TraceCount()
+
+
+def find_settrace():
+    """Python's own: pydevd's complains where others use it."""
+    import pydevd_tracing
+
+    return pydevd_tracing.TracingFunctionHolder._original_tracing or sys.settrace
+
+
 def untrace_threads():
     """Before Python 3.12, each thread has a trace function of its own, which costs time at each call. A thread takes its
     own away at its next call."""
     import pydevd_tracing
 
     def untrace(_frame, _event, _arg):
-        (pydevd_tracing.TracingFunctionHolder._original_tracing or sys.settrace)(None)
+        traces.untrace_this_thread(find_settrace())
 
-    pydevd_tracing.restore_sys_set_trace_func()  # pydevd's own complains where others use it
+    pydevd_tracing.restore_sys_set_trace_func()
     if sys.version_info < (3, 12):
         pydevd_tracing.set_trace_to_threads(untrace, create_dummy_thread=False)
+        traces.set(0)
 
 
 def stop_late_tracing():

@@ -91,6 +91,23 @@ def test_a_breakpoint_stops_and_sleep_gives_the_speed_back(debugged, relay):
     assert "PYDEV" not in "".join(program.lines)
 
 
+def test_a_thread_that_wakes_later_leaves_the_speed_as_it_is(debugged, relay):
+    """It has its trace function until its next call, which others do not wait for."""
+    agent, future = debugged
+    agent.say(verb="sleep")
+    assert agent.hear() == {"event": "asleep"}
+    program = future.result(limit())
+    assert program.do("import threading; agent.wakes = wakes = threading.Event(); "
+                      "agent.waits = threading.Thread(target=wakes.wait); answer = agent.waits.start()") == "None"
+    client = wake(relay, agent, {str(PROGRAM): [line_of("lose")]})
+    assert agent.hear() == {"event": "debugging"}
+    put_to_sleep(agent, client)
+    program.work(1)
+    assert program.ask("traced", "TRACED") == "[]"
+    program.do("agent.wakes.set(); agent.waits.join()")
+    assert program.ask("traced", "TRACED") == "[]"
+
+
 def test_a_frame_that_was_stepped_in_does_not_bring_the_tracing_back(debugged, relay):
     agent, future = debugged
     client = wake(relay, agent, {str(PROGRAM): [line_of("work")]})

@@ -1,7 +1,8 @@
 """A process with raydbg's agent in it, without Ray: `PYTHON agent_program.py CONFIG`, then a command a line on stdin.
 
-With $NO_AGENT it has none, for a comparison; then `work`, `spin` and `exit` are there.
+With $NO_AGENT it has none, for a comparison; then `work`, `spin`, `start` and `exit` are there.
 
+    start           starts the agent
     work N          runs work(N), and prints its result
     many N THREADS  runs work() N times on each of so many threads, and prints the seconds of all
     block N WORDS   runs work(N) and is then in a read, without a line between them, until the words have come
@@ -109,11 +110,23 @@ def evaluates_frames():
     return api._PyInterpreterState_GetEvalFrameFunc(api.PyInterpreterState_Get()) != own
 
 
+def traced_threads():
+    """Python 3.9's count, which makes the calls of all threads slower; later ones have none."""
+    if sys.version_info >= (3, 10):
+        return 0
+    interpreter = ctypes.pythonapi.PyInterpreterState_Get
+    interpreter.restype = ctypes.c_void_p
+    limit, count = (ctypes.c_int * 2).from_address(interpreter() + 64)
+    assert limit == sys.getrecursionlimit()
+    return count
+
+
 def tracing():
     """What debuggers have a thread run at each call or line: a trace function, a frame evaluator, or events."""
     monitoring = getattr(sys, "monitoring", None)
     tools = [tool for tool in range(6) if monitoring and monitoring.get_tool(tool)]
     return [*(["a trace function"] if sys.gettrace() else []), *(["a frame evaluator"] if evaluates_frames() else []),
+            *(["a count of traced threads"] if traced_threads() else []),
             *(f"events of {monitoring.get_tool(tool)}" for tool in tools
               if monitoring.get_events(tool) or monitoring.get_local_events(tool, small.__code__))]
 
@@ -210,6 +223,8 @@ def main():
             tell("WOKEN", doze("a while"))
         elif command == "fork":
             tell("FORKED", fork(agent, int(rest)))
+        elif command == "start":
+            agent = start_agent()
         elif command == "buffer":
             print(rest)
         elif command == "spin":
