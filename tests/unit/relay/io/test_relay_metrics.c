@@ -80,7 +80,8 @@ static void test_the_histogram(void **state)
     buf_free(&out);
 }
 
-/* Seconds, by the clock that metrics_start() reads: time()'s may be behind it, as long as the machine stood still. */
+/* Seconds, by the clock that metrics_start() reads: time()'s may be behind it, as long as the
+ * machine stood still. */
 static double now_s(void)
 {
     struct timespec now;
