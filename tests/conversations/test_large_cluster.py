@@ -6,7 +6,9 @@ Counts of requests and bytes, never times: those are tests/bench/cluster's.
 import json
 import os
 import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 from fake_cluster import FakeCluster, task_id
@@ -17,6 +19,7 @@ from waits import limit, settle, wait_until
 
 SMALL = {"nodes": 100, "workers": 10_000, "pauses": 600, "events": 20_000}
 LARGE = {"nodes": 200, "workers": 20_000, "pauses": 1_200, "events": 40_000}
+BENCHMARK = Path(__file__).resolve().parent.parent / "bench/cluster"
 # Of the GCS: what goes through all that it has of a kind.
 LISTS = ("GetAllWorkerInfo", "GetAllActorInfo", "GetAllNodeInfo", "GetAllJobInfo")
 
@@ -281,3 +284,14 @@ def test_why_of_all_asks_the_same(small, tmp_path):
     counts = methods(small)
     assert f"{SMALL['pauses']} running" in done.stdout, done.stdout
     assert of_gcs(counts, "requests") == 9 and "GetCoreWorkerStats" not in counts, counts
+
+
+def test_the_benchmark_comes_to_its_end(tmp_path):
+    """All of its parts, on a cluster of a hundredth of its size."""
+    figures = tmp_path / "figures.json"
+    done = subprocess.run(
+        [sys.executable, BENCHMARK, "--scale", "0.01", "--steps", "1", "--rounds", "1", "--seconds", "0.5", "--json", figures],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=limit())
+    assert done.returncode == 0, done.stderr[-4000:]
+    [size] = json.loads(figures.read_text())
+    assert size["workers"] == 1000 and {"list_s", "why_s", "relay_rss", "relay_news"} <= size.keys()
