@@ -16,7 +16,7 @@ from agent_program import load_agent
 from conftest import find_python
 from debugpy_session import debugpy_directory
 from waits import SHORT, limit, settle
-from worker_agent import LONG, put_to_sleep, relay, start  # noqa: F401
+from worker_agent import LONG, fall_asleep, put_to_sleep, relay, start  # noqa: F401
 
 PAIRS = [("3.9", "1.8.0"), ("3.10", "1.8.22"), ("3.11", "1.8.22"), ("3.12", "1.8.22"), ("3.13", "1.8.22")]
 
@@ -67,8 +67,7 @@ def test_asleep_it_is_one_thread_and_no_new_module(debugged):
 
 def test_a_breakpoint_stops_and_sleep_gives_the_speed_back(debugged, relay):
     agent, future = debugged
-    agent.say(verb="sleep")
-    assert agent.hear() == {"event": "asleep"}
+    fall_asleep(agent)
     program = future.result(limit())
     assert program.ask("traced", "TRACED") == "[]"
     for number in (1, 2):  # it can be woken again
@@ -94,8 +93,7 @@ def test_a_breakpoint_stops_and_sleep_gives_the_speed_back(debugged, relay):
 def test_a_thread_that_wakes_later_leaves_the_speed_as_it_is(debugged, relay):
     """It has its trace function until its next call, which others do not wait for."""
     agent, future = debugged
-    agent.say(verb="sleep")
-    assert agent.hear() == {"event": "asleep"}
+    fall_asleep(agent)
     program = future.result(limit())
     assert program.do("import threading; agent.wakes = wakes = threading.Event(); "
                       "agent.waits = threading.Thread(target=wakes.wait); answer = agent.waits.start()") == "None"
@@ -344,8 +342,7 @@ FIRST_LINE = [{"line": line_of("work"), "condition": "__import__('sys').modules[
 def test_a_task_waits_for_the_pydevd_that_stops_it(debugged, relay):
     """A process is held for a while only when it begins."""
     agent, future = debugged
-    agent.say(verb="sleep")
-    assert agent.hear() == {"event": "asleep"}
+    fall_asleep(agent)
     program = future.result(limit())
     program.do("agent.agent.wanted = 1")  # as with --pause-all
     for number in (2, 3):
@@ -413,8 +410,7 @@ def test_which_failures_count(start, relay, config, expected):
 
 def test_a_failure_stops_where_it_was_raised(debugged, relay):
     agent, future = debugged
-    agent.say(verb="sleep")
-    assert agent.hear() == {"event": "asleep"}
+    fall_asleep(agent)
     program = future.result(limit())
     for _ in (1, 2):
         program.send("fail 2")

@@ -12,7 +12,7 @@ import pytest
 from agent_process import KEY_ID, PROGRAM, TOKEN, agent_key, line_of
 from debugpy_session import debugpy_directory
 from waits import limit
-from worker_agent import LONG, relay, start  # noqa: F401
+from worker_agent import LONG, fall_asleep, relay, start  # noqa: F401
 
 WITHOUT = "raydbg: this process begins without its breakpoints"
 
@@ -151,8 +151,7 @@ def test_it_dials_again_but_not_at_once(start, relay):
     agent = relay.accept()
     assert time.monotonic() - left > 4.5
     agent.hello()
-    agent.say(verb="sleep")
-    assert agent.hear() == {"event": "asleep"}
+    fall_asleep(agent)
     future.result(limit()).work(3)
 
 

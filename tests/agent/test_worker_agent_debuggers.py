@@ -7,7 +7,7 @@ import pytest
 from agent_process import PROGRAM, line_of
 from test_worker_agent import debugged, unbuffered, wake  # noqa: F401
 from waits import limit, settle, wait_until
-from worker_agent import relay, start  # noqa: F401
+from worker_agent import fall_asleep, relay, start  # noqa: F401
 
 WORD = "ef" * 32
 LISTENS = "import debugpy\nanswer = debugpy.listen(('127.0.0.1', 0))[1] > 0"
@@ -33,11 +33,6 @@ def asleep(debugged):
     agent, future = debugged
     fall_asleep(agent)
     return agent, future.result(limit())
-
-
-def fall_asleep(agent):
-    agent.say(verb="sleep")
-    assert agent.hear() == {"event": "asleep"}
 
 
 # --- another debugger ---

@@ -9,7 +9,7 @@ from conftest import find_python
 from debugpy_session import debugpy_directory
 from test_worker_agent import PAIRS, asleep, debugged, unbuffered, wake  # noqa: F401
 from waits import limit
-from worker_agent import put_to_sleep, relay, start  # noqa: F401
+from worker_agent import fall_asleep, put_to_sleep, relay, start  # noqa: F401
 
 # --- blocked signals ---
 
@@ -61,8 +61,7 @@ def start_driver(start, relay, python, version):
     future = start(find_python(python), debugpy_directory(python, version), word=60, interrupt_pauses=True)
     agent = relay.accept()
     agent.hello()
-    agent.say(verb="sleep")
-    assert agent.hear() == {"event": "asleep"}
+    fall_asleep(agent)
     return agent, future.result(limit())
 
 

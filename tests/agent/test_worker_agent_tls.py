@@ -15,7 +15,7 @@ from conftest import find_python
 from debugpy_session import debugpy_directory
 from scripted_relay import Relay
 from waits import limit, settle, wait_until
-from worker_agent import put_to_sleep
+from worker_agent import fall_asleep, put_to_sleep
 
 PAIRS = [("3.9", "1.8.0"), ("3.10", "1.8.22"), ("3.11", "1.8.22"), ("3.12", "1.8.22"), ("3.13", "1.8.22")]
 LONG = 1000  # seconds: what waits for so long fails
@@ -73,8 +73,7 @@ def wake(relay, agent, breakpoints=None):
 def test_pydevds_connection_may_take_longer_than_a_word(debugged, relay):
     """Of the relay of a busy machine, or a distant one. Nothing of the user's waits for it."""
     agent, future = debugged
-    agent.say(verb="sleep")
-    assert agent.hear() == {"event": "asleep"}
+    fall_asleep(agent)
     program = future.result(limit())
     program.do("agent.WORD_S = 0.1")
     agent.say(verb="debug", token=WORD, hold=0)
@@ -175,8 +174,7 @@ def test_the_relay_says_nothing(start, relay, secure):
 
 def test_asleep_it_is_one_thread(debugged):
     agent, future = debugged
-    agent.say(verb="sleep")
-    assert agent.hear() == {"event": "asleep"}
+    fall_asleep(agent)
     program = future.result(limit())
     assert program.ask("threads", "THREADS") == "MainThread raydbg-agent"
     assert program.ask("active", "ACTIVE") == "False None"
@@ -184,8 +182,7 @@ def test_asleep_it_is_one_thread(debugged):
 
 def test_a_breakpoint_stops_steps_and_goes_on(debugged, relay):
     agent, future = debugged
-    agent.say(verb="sleep")
-    assert agent.hear() == {"event": "asleep"}
+    fall_asleep(agent)
     program = future.result(limit())
     for number in (1, 2):  # it can be woken again
         client = wake(relay, agent, {str(PROGRAM): [line_of("work")]})
@@ -295,8 +292,7 @@ def test_a_forked_child_leaves_its_parents_connections(debugged, relay):
     assert client.evaluate("n * 10", frame) == "40"
     client.resume(thread)
     assert program.wait_for("RESULT") == "9"
-    agent.say(verb="sleep")
-    assert agent.hear() == {"event": "asleep"}
+    fall_asleep(agent)
 
 
 def test_a_vanished_relay_is_left_by_the_kernel(debugged, relay):

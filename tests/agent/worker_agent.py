@@ -32,9 +32,14 @@ def start(relay):
             future.result(limit()).kill()
 
 
+def fall_asleep(agent):
+    """The relay has its agent take pydevd out, if it is there."""
+    agent.say(verb="sleep")
+    assert agent.hear() == {"event": "asleep"}
+
+
 def put_to_sleep(agent, client):
     """The relay leaves pydevd, whose DAP client this is, and tells the agent to take it out."""
     client.ok("disconnect", {"terminateDebuggee": False})
     client.transport.close()
-    agent.say(verb="sleep")
-    assert agent.hear() == {"event": "asleep"}
+    fall_asleep(agent)

@@ -116,7 +116,7 @@ def traced_threads():
         return 0
     interpreter = ctypes.pythonapi.PyInterpreterState_Get
     interpreter.restype = ctypes.c_void_p
-    limit, count = (ctypes.c_int * 2).from_address(interpreter() + 64)
+    limit, count = (ctypes.c_int * 2).from_address(interpreter() + 64)  # .ceval.recursion_limit and .tracing_possible
     assert limit == sys.getrecursionlimit()
     return count
 
