@@ -7,12 +7,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A large buffer has OFFSET unused bytes in front of its data. malloc() gives it pages of its own,
+ * and the kernel copies what is sent or received to pages of its own, too: without OFFSET, both
+ * would begin almost at the same place of a page. Where the target is 1 to 31 bytes further in its
+ * page than the source, AMD's `rep movsb` takes twenty times as long (Zen 3, 2.3 instead of 45
+ * GB/s). */
+enum { LARGE = 64 << 10, OFFSET = 2048 };
+
+static size_t offset_of(size_t cap)
+{
+    return cap >= LARGE ? OFFSET : 0;
+}
+
+/* What malloc() has returned. */
+static char *memory_of(const struct buf *buf)
+{
+    return buf->data ? buf->data - offset_of(buf->cap) : NULL;
+}
+
 void buf_grow(struct buf *buf, size_t need)
 {
-    size_t cap = buf->cap ? buf->cap : 256;
+    size_t cap = buf->cap ? buf->cap : 256, before = offset_of(buf->cap);
     while (cap < need)
         cap += cap / 2;
-    buf->data = mem_resize(buf->data, cap, 1);
+    size_t offset = offset_of(cap);
+    char *memory = mem_resize(memory_of(buf), cap + offset, 1);
+    if (offset > before)
+        memmove(memory + offset, memory + before, buf->cap ? buf->len + 1 : 0);
+    buf->data = memory + offset;
     buf->cap = cap;
 }
 
@@ -68,7 +90,9 @@ char *buf_take(struct buf *buf)
 {
     buf_reserve(buf, 0);
     buf->data[buf->len] = '\0';
-    char *data = buf->data;
+    char *data = memory_of(buf);
+    if (data != buf->data)
+        memmove(data, buf->data, buf->len + 1);
     if (buf->len + 1 <= buf->cap / 2) /* the caller may keep it for long */
         data = mem_resize(data, buf->len + 1, 1);
     *buf = (struct buf){0};
@@ -77,6 +101,6 @@ char *buf_take(struct buf *buf)
 
 void buf_free(struct buf *buf)
 {
-    free(buf->data);
+    free(memory_of(buf));
     *buf = (struct buf){0};
 }

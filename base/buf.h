@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* All zero is a valid, empty buffer. `data` is always followed by a NUL once anything was added. */
+/* All zero is a valid, empty buffer. `data` is always followed by a NUL once anything was added.
+ * Only buf_free() and buf_take() know where its memory begins. */
 struct buf {
     char *data;
     size_t len;

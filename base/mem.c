@@ -44,7 +44,7 @@ void *mem_resize(void *old, size_t count, size_t size)
 
 void *mem_grow(void *items, size_t count, size_t *room, size_t size)
 {
-    enum { LEAST = 16 };
+    enum { LEAST = 4 };
     if (count < *room)
         return items;
     *room = *room ? 2 * *room : LEAST;

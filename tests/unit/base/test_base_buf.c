@@ -67,6 +67,52 @@ static void test_growth(void **state)
     }
 }
 
+static void check_pattern(const char *data, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        assert_int_equal(data[i], 'a' + i % 26);
+    assert_int_equal(data[len], '\0');
+}
+
+static void fill_pattern(struct buf *buf, size_t len)
+{
+    while (buf->len < len) {
+        char c = (char)('a' + buf->len % 26);
+        buf_add(buf, &c, 1);
+    }
+}
+
+/* Its bytes do not begin where its memory does. */
+static void test_a_large_one(void **state)
+{
+    (void)state;
+    struct buf buf = {0};
+    const size_t sizes[] = {1 << 10, 60 << 10, 70 << 10, 100 << 10, 1 << 20};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        fill_pattern(&buf, sizes[i]);
+        check_pattern(buf.data, buf.len);
+    }
+    struct buf moved = buf;
+    buf = (struct buf){0};
+    char *text = buf_take(&moved);
+    check_pattern(text, 1 << 20);
+    free(text);
+    for (size_t len = 0; len <= 26; len += 26) {
+        buf_reserve(&buf, 1 << 20);
+        fill_pattern(&buf, len);
+        text = buf_take(&buf);
+        check_pattern(text, len);
+        free(text);
+    }
+    buf_reserve(&buf, 1 << 20);
+    fill_pattern(&buf, 26);
+    buf_consume(&buf, 26);
+    fill_pattern(&buf, 26);
+    check_pattern(buf.data, 26);
+    buf_free(&buf);
+    assert_null(buf.data);
+}
+
 static void test_reserve(void **state)
 {
     (void)state;
@@ -152,10 +198,15 @@ static void test_the_rest_of_two_parts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_add),     cmocka_unit_test(test_nul_bytes_are_kept),
-        cmocka_unit_test(test_growth),  cmocka_unit_test(test_reserve),
-        cmocka_unit_test(test_consume), cmocka_unit_test(test_clear),
-        cmocka_unit_test(test_take),    cmocka_unit_test(test_the_rest_of_two_parts),
+        cmocka_unit_test(test_add),
+        cmocka_unit_test(test_nul_bytes_are_kept),
+        cmocka_unit_test(test_growth),
+        cmocka_unit_test(test_a_large_one),
+        cmocka_unit_test(test_reserve),
+        cmocka_unit_test(test_consume),
+        cmocka_unit_test(test_clear),
+        cmocka_unit_test(test_take),
+        cmocka_unit_test(test_the_rest_of_two_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
