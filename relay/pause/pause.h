@@ -23,30 +23,39 @@ enum pause_state {
     PAUSE_IDLE,     /* the debugger is open but the worker runs nothing: listed with --all only */
 };
 
-/* Strings are owned; NULL where unknown. Ids are "" where unknown. */
+/* Strings are owned; NULL where unknown. Ids are "" where unknown. A relay has two of these for
+ * each of its sessions: the order of the members leaves no gaps. */
 struct pause {
     char task_id[ID_TEXT(ID_TASK_BYTES)];
-    char *task_name;
+    char parent_task_id[ID_TEXT(ID_TASK_BYTES)]; /* the task that submitted this one */
     char actor_id[ID_TEXT(ID_ACTOR_BYTES)];
-    char *actor_class;
-    char *actor_name;
     char job_id[ID_TEXT(ID_JOB_BYTES)];
     char node_id[ID_TEXT(ID_UNIQUE_BYTES)];
+    char worker_id[ID_TEXT(ID_UNIQUE_BYTES)];
+    char run[33]; /* the id of the agent key of a process that has dialled the relay: each `raydbg
+                     run` has a key of its own; or "" */
+    /* Ray's uuid of the breakpoint. pdb: always; a process of `raydbg run`: of a step into a remote
+     * task; debugpy: not known. */
+    char breakpoint[33];
+    char *task_name;
+    char *actor_class;
+    char *actor_name;
     char *node_ip;
     char *node_name; /* hostname */
-    char worker_id[ID_TEXT(ID_UNIQUE_BYTES)];
+    char *host;      /* of the debugger's endpoint */
     int64_t pid;
-    enum pause_debugger debugger;
-    char *host; /* of the debugger's endpoint */
-    uint16_t port;
-    enum pause_state state;
     int64_t paused_threads; /* -1 if unknown */
+    enum pause_debugger debugger;
+    enum pause_state state;
+    uint16_t port; /* of the debugger's endpoint */
     /* Several tasks run in the worker (threaded and async actors) and the cluster does not know
      * which of them is paused: `task_id` is the first, `candidates` has all, and `task_name` is
      * their common name, or NULL. DAP's threads show which one it is. */
     bool ambiguous;
     /* Ray has not reported the name of a task that runs here: it may do so a second or so later. */
     bool name_pending;
+    /* A client that had the stop of `stopped_ms` has left it there. */
+    bool client_left;
     char (*candidates)[ID_TEXT(ID_TASK_BYTES)];
     size_t candidate_count;
     char *file; /* NULL until a client has attached, except with pdb */
@@ -59,16 +68,8 @@ struct pause {
     char *driver;
     int64_t held_ms;
     /* When its last stop came (ms since the epoch; 0: it runs, or that is not known), which tells
-     * that stop from all others of its process; and whether a client that had this stop has left it
-     * there. */
+     * that stop from all others of its process. */
     int64_t stopped_ms;
-    bool client_left;
-    char run[33]; /* the id of the agent key of a process that has dialled the relay: each `raydbg
-                     run` has a key of its own; or "" */
-    /* Ray's uuid of the breakpoint. pdb: always; a process of `raydbg run`: of a step into a remote
-     * task; debugpy: not known. */
-    char breakpoint[33];
-    char parent_task_id[ID_TEXT(ID_TASK_BYTES)]; /* the task that submitted this one */
     int64_t since_ms; /* epoch; 0 if unknown. pdb: the breakpoint; debugpy: the task's start */
 };
 

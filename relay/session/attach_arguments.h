@@ -12,36 +12,14 @@
 
 #define ATTACH_MAX_SESSIONS 16
 
-/* Strings are owned; NULL where the client gave none. */
+/* Strings are owned; NULL where the client gave none. Each session has one of these: the order of
+ * the members leaves no gaps. */
 struct attach_arguments {
     char *address;
     char *task;
     char *connect_host; /* "connect": {"host", "port"} or "HOST:PORT": no discovery */
-    uint16_t connect_port;
-    bool sub_process;
-    bool kill;
-    bool no_tune;
-    char *token;                 /* the relay's */
-    bool observe;                /* "role": "observer" */
-    bool take_over;              /* "takeOver" */
-    bool continue_on_disconnect; /* "onDisconnect": "continue" */
-    bool end_with_task;          /* "endWithTask": the session ends when its one task has */
-    /* "objectStore": {"annotate": "auto"|"off", "unit": "auto"|"B"|"KB"|"MB"|"GB",
-     * "fields": ["size", "owner", "state"], "scope": true|false} */
-    struct annotate_options objects;
-    bool no_object_scope;
-    /* --- one session over many tasks (attach_arguments_many()) --- */
-    /* "tasks": "*", a task, or a list of tasks; "job", "actor", "node". A "task" is one of the
-     * tasks if it is a glob, or if any of these, "mode" or "run" is given. */
-    struct pause_filter many;
-    bool mode_named;      /* "mode" was given */
-    bool sessions;        /* "mode": "sessions", not "threads" */
-    int64_t max_sessions; /* "maxSessions"; ATTACH_MAX_SESSIONS if not given */
-    char *thread_name;    /* "threadName": a template, see task_label.h */
-    bool all_threads;     /* "allThreads": threads that have never stopped are listed, too */
-    bool eager;           /* "eager": the first stop is shown without waiting for the others */
-    bool preserve_focus;  /* "preserveFocus": the first stop shown leaves the focus to the client */
-    char *ticket;         /* "ticket": of a child session */
+    char *token;        /* the relay's */
+    char *ticket;       /* "ticket": of a child session */
     /* "run": only processes that this `raydbg run` has started; its id. Not with "sessions". */
     char *run;
     /* A JSON object: the members for the attach of each of the many tasks, byte for byte. */
@@ -51,7 +29,31 @@ struct attach_arguments {
      * make the adapter look for another process. */
     char *upstream;
     char *unknown;     /* the quoted names of members that go nowhere, for a warning; NULL: none */
-    bool just_my_code; /* "justMyCode" is true, which has no effect: for a warning */
+    char *thread_name; /* "threadName": a template, see task_label.h */
+    int64_t max_sessions; /* "maxSessions"; ATTACH_MAX_SESSIONS if not given */
+    /* For one session over many tasks (attach_arguments_many()): "tasks": "*", a task, or a list of
+     * tasks; "job", "actor", "node". A "task" is one of the tasks if it is a glob, or if any of
+     * these, "mode" or "run" is given. */
+    struct pause_filter many;
+    /* "objectStore": {"annotate": "auto"|"off", "unit": "auto"|"B"|"KB"|"MB"|"GB",
+     * "fields": ["size", "owner", "state"], "scope": true|false} */
+    struct annotate_options objects;
+    uint16_t connect_port;
+    bool no_object_scope;
+    bool sub_process;
+    bool kill;
+    bool no_tune;
+    bool observe;                /* "role": "observer" */
+    bool take_over;              /* "takeOver" */
+    bool continue_on_disconnect; /* "onDisconnect": "continue" */
+    bool end_with_task;          /* "endWithTask": the session ends when its one task has */
+    bool just_my_code;           /* "justMyCode" is true, which has no effect: for a warning */
+    /* For many tasks: */
+    bool mode_named;     /* "mode" was given */
+    bool sessions;       /* "mode": "sessions", not "threads" */
+    bool all_threads;    /* "allThreads": threads that have never stopped are listed, too */
+    bool eager;          /* "eager": the first stop is shown without waiting for the others */
+    bool preserve_focus; /* "preserveFocus": the first stop shown leaves the focus to the client */
 };
 
 /* `arguments` may be empty (len 0). A member of the wrong type is an error that names it. */

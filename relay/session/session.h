@@ -52,18 +52,18 @@ struct session_options {
     const char *connect;               /* "HOST:PORT" of a debugpy adapter: no discovery; or NULL */
     struct cluster *cluster;           /* an already refreshed cluster to use, or NULL */
     const struct pause *pause;         /* the pause to attach to, already chosen from it, or NULL */
-    bool one_of_many;                  /* its client is a session over many, looks at few of them */
     const struct session_modes *modes; /* NULL: one debuggee, whatever `attach` says */
+    bool one_of_many;                  /* its client is a session over many, looks at few of them */
     bool tune;                         /* false: --no-tune */
     bool kill;                         /* --kill: terminate and terminateDebuggee end the worker */
 
     /* A relay's session. With `hubs` NULL the session has a debuggee of its own, which goes on when
      * the session ends, and the other members have no meaning. */
+    bool allow_connect;  /* --allow-connect: an attach may name any adapter by `connect` */
+    enum auth_role role; /* verified by the transport; NONE: `attach` brings the token */
     struct hub_table *hubs;
     const struct auth *auth; /* checks the token of an `attach` */
-    enum auth_role role;     /* verified by the transport; NONE: `attach` brings the token */
     const char *peer;        /* the client's address, for messages and the audit log */
-    bool allow_connect;      /* --allow-connect: an attach may name any adapter by `connect` */
     const struct session_admission *admission; /* NULL: no ticket is valid */
     const struct session_runs *runs;           /* NULL: no attach may name a run */
 };

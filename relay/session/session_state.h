@@ -41,20 +41,16 @@ struct held_requests {
  * that it never will. An `attach` and a `disconnect` wait for more: their seqs are kept here. */
 struct session {
     uint32_t magic;
+    enum session_state state;
     struct session_options options;
     const struct session_ops *ops;
     void *arg;
     struct client client;
-    enum session_state state;
     char *initialize;  /* the client's arguments, until it is attached */
     char *client_name; /* from them, or NULL */
     struct attach_arguments attach;
     int64_t attach_us; /* when `attach` came */
     struct open_request attach_request, disconnect_request, release_request;
-    bool releases_by_line; /* `release_request` is an `evaluate` */
-    bool goes_on;          /* it leaves so that the task goes on: said when that is known */
-    bool raised;           /* it leaves where an exception has stopped the task */
-    bool initialized;      /* the client had the `initialized` event of its attach */
     struct held_requests held;
     struct pause_finder *finder;
     struct pause pause; /* the pause to debug; its host is known once it was found */
@@ -68,21 +64,27 @@ struct session {
     int64_t own_bases, *bases; /* counts callee offsets: its own; its client's counter, or NULL */
     struct hub *own;           /* without a relay: its only client is this session */
     enum auth_role role;
-    bool terminated; /* the client had its `terminated` event */
-    bool broken;     /* the client's stream was not DAP */
-    bool died;       /* the debuggee is gone without a reason: its worker has died */
-    bool halted;     /* session_flow(false) */
-    bool stalled;    /* its debuggee does not read */
+    /* Of the client. */
+    bool takes_invalidated; /* its supportsInvalidatedEvent */
+    bool takes_role;        /* it wants the event raydbg/role */
+    bool starts_sessions;   /* its supportsStartDebuggingRequest */
+    bool initialized;       /* it had the `initialized` event of its attach */
+    bool terminated;        /* it had its `terminated` event */
+    bool broken;            /* its stream was not DAP */
+    bool halted;            /* session_flow(false) */
+    bool releases_by_line;  /* `release_request` is an `evaluate` */
+    bool goes_on;           /* it leaves so that the task goes on: said when that is known */
+    bool raised;            /* it leaves where an exception has stopped the task */
+    /* Of the debuggee. */
+    bool died;      /* it is gone without a reason: its worker has died */
+    bool stalled;   /* it does not read */
+    bool task_over; /* the watch has seen the task's end */
+    bool rank_asked;
     struct death_cause *death_cause;
     int64_t verb_thread;      /* of the last step by a verb (relay/session/session_verbs.h) */
     struct task_watch *watch; /* NULL until the task runs (relay/session/session_watch.h) */
-    bool task_over;           /* the watch has seen the task's end */
     char *why_lost;
-    bool rank_asked;
     char *rank;                   /* "3", or NULL (relay/session/session_rank.h) */
-    bool takes_invalidated;       /* the client's supportsInvalidatedEvent */
-    bool takes_role;              /* it wants the event raydbg/role */
-    bool starts_sessions;         /* its supportsStartDebuggingRequest */
     struct reverse_requests asks; /* requests that the client has not answered */
     void *mode;                   /* NULL: it has one debuggee */
     const struct session_mode_ops *mode_ops;
