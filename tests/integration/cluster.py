@@ -325,6 +325,9 @@ class Cluster:
                     "RAY_TMPDIR": str(self.directory), "RAY_DEDUP_LOGS": "0", "RAY_USAGE_STATS_ENABLED": "0",
                     # On a disk that is 95 % full Ray would spill nothing: an OutOfDiskError instead.
                     "RAY_local_fs_capacity_threshold": "0.999",
+                    # Ray forks the server of a Ray Client from a process with gRPC's threads. With gRPC's handlers of forks
+                    # one in four of these servers died before it began, on a busy machine, and without them none.
+                    "GRPC_ENABLE_FORK_SUPPORT": "0",
                     # Beside other tests, Ray's 30 s may be too few for the server of a Ray Client to start.
                     "RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": str(int(limit(120))),
                     "PYTHONDONTWRITEBYTECODE": "1", **sanitizers.ENV, **dict(self.spec.env)}
@@ -475,7 +478,7 @@ class Cluster:
     # --- what is left of it ---
 
     # Of Ray's logs, the most telling first.
-    LOGS = "gcs_server", "raylet", "dashboard", "worker", "python-core-worker", "python-core-driver"
+    LOGS = "gcs_server", "raylet", "dashboard", "ray_client_server", "worker", "python-core-worker", "python-core-driver"
 
     def evidence_files(self, since):
         """For evidence.py: what was written since then by programs, and by Ray. No other files: keys are among them."""
