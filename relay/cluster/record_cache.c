@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,42 +28,77 @@ enum known record_cache_note(struct record_cache *records, const struct err *err
     return err ? FAILED : KNOWN;
 }
 
-static int compare_workers(const void *a, const void *b)
+/* Each kind of record begins with its id, and is sorted by it. */
+_Static_assert(offsetof(struct ray_worker, worker_id) == 0 &&
+                   offsetof(struct ray_node, node_id) == 0 &&
+                   offsetof(struct ray_actor, actor_id) == 0 &&
+                   offsetof(struct ray_job, job_id) == 0,
+               "compare_ids() compares the records' ids");
+static int compare_ids(const void *a, const void *b)
 {
-    return strcmp(((const struct ray_worker *)a)->worker_id,
-                  ((const struct ray_worker *)b)->worker_id);
+    return strcmp(a, b);
 }
 
-static void on_workers(void *arg, const struct err *err, struct ray_worker *workers, size_t count)
+/* A node's name, if `alive` of the nodes with its host name, itself among them, are alive. */
+static const char *node_name(const struct ray_node *node, size_t alive)
 {
-    struct record_cache *records = record_cache_checked(arg);
-    records->workers_known = record_cache_note(records, err);
-    if (!err) {
-        ray_workers_free(records->workers, records->worker_count);
-        records->workers = workers;
-        records->worker_count = count;
-        if (count)
-            qsort(workers, count, sizeof *workers, compare_workers);
+    bool shared = text_empty(node->hostname) || alive > node->is_alive;
+    return shared && !text_empty(node->ip) ? node->ip : node->hostname;
+}
+
+static int compare_hosts(const void *a, const void *b)
+{
+    const char *one = (*(const struct ray_node *const *)a)->hostname;
+    const char *other = (*(const struct ray_node *const *)b)->hostname;
+    return strcmp(one ? one : "", other ? other : "");
+}
+
+static void name_nodes(struct record_cache *records)
+{
+    size_t count = records->node_count, alive, end;
+    free(records->node_names);
+    records->node_names = NULL;
+    if (!count)
+        return;
+    const struct ray_node **by_host = mem_array(count, sizeof(struct ray_node *));
+    records->node_names = mem_array(count, sizeof *records->node_names);
+    for (size_t i = 0; i < count; i++)
+        by_host[i] = &records->nodes[i];
+    qsort(by_host, count, sizeof *by_host, compare_hosts);
+    for (size_t at = 0; at < count; at = end) {
+        for (alive = 0, end = at; end < count && !compare_hosts(&by_host[end], &by_host[at]); end++)
+            alive += by_host[end]->is_alive;
+        for (size_t i = at; i < end; i++)
+            records->node_names[by_host[i] - records->nodes] = node_name(by_host[i], alive);
     }
-    records->changed(records->arg);
+    free(by_host);
 }
 
-#define TAKE(name, type, records, counter, known)                                                  \
+static void name_nothing(struct record_cache *records)
+{
+    (void)records;
+}
+
+#define TAKE(name, type, list, counter, known, name_them)                                          \
     static void name(void *arg, const struct err *err, struct type *items, size_t count)           \
     {                                                                                              \
         struct record_cache *records = record_cache_checked(arg);                                  \
         records->known = record_cache_note(records, err);                                          \
         if (!err) {                                                                                \
-            type##s_free(records->records, records->counter);                                      \
-            records->records = items;                                                              \
+            type##s_free(records->list, records->counter);                                         \
+            records->list = items;                                                                 \
             records->counter = count;                                                              \
+            if (count)                                                                             \
+                qsort(items, count, sizeof *items, compare_ids);                                   \
+            name_them(records);                                                                    \
         }                                                                                          \
         records->changed(records->arg);                                                            \
     }
 
-TAKE(on_nodes, ray_node, nodes, node_count, nodes_known)
-TAKE(on_actors, ray_actor, actors, actor_count, actors_known)
-TAKE(on_jobs, ray_job, jobs, job_count, jobs_known)
+TAKE(on_workers, ray_worker, workers, worker_count, workers_known, name_nothing)
+TAKE(on_nodes, ray_node, nodes, node_count, nodes_known, name_nodes)
+TAKE(on_actors, ray_actor, actors, actor_count, actors_known, name_nothing)
+TAKE(on_jobs, ray_job, jobs, job_count, jobs_known, name_nothing)
 
 /* --- the version --- */
 
@@ -99,16 +135,16 @@ void record_cache_ask_version(struct record_cache *records)
             return RECORD_CACHE_NO;                                                                \
     } while (0)
 
+/* The record with the id, or NULL. */
+#define FIND(records, counter, id)                                                                 \
+    (*(id) && (counter) ? bsearch(id, records, counter, sizeof *(records), compare_ids) : NULL)
+
 enum record_cache_answer record_cache_worker(struct record_cache *records, const char *worker_id,
                                              const struct ray_worker **out)
 {
-    struct ray_worker key = {0};
     record_cache_ask_version(records);
     ASK(records, workers);
-    text_copy(key.worker_id, sizeof key.worker_id, worker_id);
-    *out = records->worker_count && *worker_id
-               ? bsearch(&key, records->workers, records->worker_count, sizeof key, compare_workers)
-               : NULL;
+    *out = FIND(records->workers, records->worker_count, worker_id);
     return *out ? RECORD_CACHE_YES : RECORD_CACHE_NO;
 }
 
@@ -118,19 +154,11 @@ static enum record_cache_answer wait_for_workers(struct record_cache *records)
     return RECORD_CACHE_YES;
 }
 
-static const struct ray_node *find_node(const struct record_cache *records, const char *node_id)
-{
-    for (size_t i = 0; *node_id && i < records->node_count; i++)
-        if (text_equal(records->nodes[i].node_id, node_id))
-            return &records->nodes[i];
-    return NULL;
-}
-
 enum record_cache_answer record_cache_node(struct record_cache *records, const char *node_id,
                                            const struct ray_node **out)
 {
     ASK(records, nodes);
-    *out = find_node(records, node_id);
+    *out = FIND(records->nodes, records->node_count, node_id);
     return *out ? RECORD_CACHE_YES : RECORD_CACHE_NO;
 }
 
@@ -146,10 +174,7 @@ enum record_cache_answer record_cache_nodes(struct record_cache *records,
 const struct ray_actor *record_cache_known_actor(const struct record_cache *records,
                                                  const char *actor_id)
 {
-    for (size_t i = 0; *actor_id && i < records->actor_count; i++)
-        if (text_equal(records->actors[i].actor_id, actor_id))
-            return &records->actors[i];
-    return NULL;
+    return FIND(records->actors, records->actor_count, actor_id);
 }
 
 enum record_cache_answer record_cache_actor(struct record_cache *records, const char *actor_id,
@@ -182,12 +207,8 @@ static enum record_cache_answer find_job(struct record_cache *records, const cha
                                          const struct ray_job **out)
 {
     ASK(records, jobs);
-    for (size_t i = 0; *job_id && i < records->job_count; i++) {
-        *out = &records->jobs[i];
-        if (text_equal(records->jobs[i].job_id, job_id))
-            return RECORD_CACHE_YES;
-    }
-    return RECORD_CACHE_NO;
+    *out = FIND(records->jobs, records->job_count, job_id);
+    return *out ? RECORD_CACHE_YES : RECORD_CACHE_NO;
 }
 
 enum record_cache_answer record_cache_driver(struct record_cache *records, const char *job_id,
@@ -212,14 +233,8 @@ enum record_cache_answer record_cache_driver(struct record_cache *records, const
 
 const char *record_cache_node_name(const struct record_cache *records, const char *node_id)
 {
-    const struct ray_node *node = find_node(records, node_id);
-    if (!node)
-        return node_id;
-    bool shared = text_empty(node->hostname);
-    for (size_t i = 0; i < records->node_count; i++)
-        shared |= &records->nodes[i] != node && records->nodes[i].is_alive &&
-                  text_equal(records->nodes[i].hostname, node->hostname);
-    return shared && !text_empty(node->ip) ? node->ip : node->hostname;
+    const struct ray_node *node = FIND(records->nodes, records->node_count, node_id);
+    return node ? records->node_names[node - records->nodes] : node_id;
 }
 
 char *record_cache_address(const char *ip, uint16_t port)
@@ -267,6 +282,7 @@ void record_cache_destroy(struct record_cache **records)
     record_cache_drop_tasks(it);
     ray_workers_free(it->workers, it->worker_count);
     ray_nodes_free(it->nodes, it->node_count);
+    free(it->node_names);
     ray_actors_free(it->actors, it->actor_count);
     ray_jobs_free(it->jobs, it->job_count);
     record_cache_clear_magic(it);

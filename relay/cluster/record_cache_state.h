@@ -35,9 +35,11 @@ struct record_cache {
     loop_fn changed;
     void *arg;
     enum known workers_known, nodes_known, actors_known, jobs_known, version_known;
-    struct ray_worker *workers; /* sorted by id */
+    /* All sorted by id. */
+    struct ray_worker *workers;
     size_t worker_count;
     struct ray_node *nodes;
+    const char **node_names; /* of `nodes`, for record_cache_node_name() */
     size_t node_count;
     struct ray_actor *actors;
     size_t actor_count;
