@@ -1,6 +1,7 @@
 #include "relay/annotate/annotate.h"
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "dap/bytes.h"
 #include "dap/splice.h"
 #include "relay/annotate/annotate_row.h"
@@ -42,11 +43,12 @@ static void edit_add(struct work *work, size_t at, const char *text, size_t len)
     work->edits[to] = (struct edit){{at, 0}, text, len};
 }
 
-/* Writes the text up to `end` with the row's edits, if there are any. */
-static void edits_write(struct work *work, size_t end)
+/* Writes the text up to the row's last edit with its edits, if there are any. */
+static void edits_write(struct work *work)
 {
     if (!work->count)
         return;
+    size_t end = work->edits[work->count - 1].at.at;
     if (!work->done)
         buf_reserve(work->out, work->end + work->end / 2);
     for (size_t i = 0; i < work->count; i++)
@@ -129,12 +131,21 @@ static void edit_hint(struct work *work, const struct annotate_row *row)
 
 /* --- values --- */
 
+static struct annotate_name row_text(const struct annotate_row *row, enum annotate_field field,
+                                     struct buf *scratch)
+{
+    struct annotate_name text = {"", 0};
+    if (annotate_row_has_string(row, field))
+        text.at = annotate_row_content(row, field, scratch, &text.len);
+    return text;
+}
+
 static void see(struct work *work, const struct annotate_row *row, struct annotate_seen *seen)
 {
     if (!work->source->seen)
         return;
-    seen->name = annotate_row_string(row, FIELD_NAME, &work->name);
-    seen->evaluate_name = annotate_row_string(row, FIELD_EVALUATE_NAME, &work->evaluate_name);
+    seen->name = row_text(row, FIELD_NAME, &work->name);
+    seen->evaluate_name = row_text(row, FIELD_EVALUATE_NAME, &work->evaluate_name);
     seen->reference = work->reference;
     work->source->seen(work->source->arg, seen);
 }
@@ -146,10 +157,15 @@ static bool object_note(const struct work *work, const struct object_id *id,
            out->state != OBJECT_STATE_UNKNOWN;
 }
 
+static inline bool is_same_text(const char *a, const char *b)
+{
+    return a == b || text_equal(a, b);
+}
+
 static bool is_same(const struct object_note *a, const struct object_note *b)
 {
-    return a->state == b->state && a->size == b->size && a->status[0] == b->status[0] &&
-           strcmp(a->owner, b->owner) == 0 && (!a->status[0] || strcmp(a->status, b->status) == 0);
+    return a->state == b->state && a->size == b->size && a->owner_pid == b->owner_pid &&
+           is_same_text(a->owner_node, b->owner_node) && is_same_text(a->status, b->status);
 }
 
 static const struct buf *note_prefix(struct work *work, const struct object_note *note)
@@ -326,7 +342,7 @@ static size_t rows_annotate(struct work *work, size_t at)
             if (work->reference > 0 && work->source->child)
                 work->source->child(work->source->arg, work->reference);
             row_annotate(work, &row);
-            edits_write(work, at);
+            edits_write(work);
         }
     } while (goes_on(work, &at, ']'));
     return at;
@@ -370,7 +386,7 @@ static size_t value_annotate(struct work *work, size_t at)
     if (at) {
         row_reference(work, &row);
         row_annotate(work, &row);
-        edits_write(work, at);
+        edits_write(work);
     }
     return at;
 }

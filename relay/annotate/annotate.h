@@ -23,7 +23,8 @@
 
 #include <stdbool.h>
 
-/* The facts that the row of one object shows. */
+/* The facts that the row of one object shows. The texts are borrowed, and stay until the loop goes
+ * on. */
 struct object_note {
     enum object_state {
         OBJECT_STATE_UNKNOWN, /* nothing is known: no annotation */
@@ -32,9 +33,10 @@ struct object_note {
         OBJECT_STATE_SPILLED,
         OBJECT_STATE_LOST, /* `status` is the reason: "owner died", "node died" */
     } state;
-    int64_t size;   /* bytes; -1: unknown */
-    char owner[96]; /* "pid 5842@node-1", or "" */
-    char status[64];
+    int64_t size;           /* bytes; -1: unknown */
+    int64_t owner_pid;      /* 0: unknown */
+    const char *owner_node; /* host name or ip; NULL without a pid */
+    const char *status;     /* or NULL */
 };
 
 struct actor_note {
@@ -59,13 +61,18 @@ enum annotate_kind {
     ANNOTATE_ARRAY,     /* numpy array, Arrow table or array, pandas frame or series: by its type */
 };
 
+/* Unescaped, without a NUL at its end; it stays until the callback returns. */
+struct annotate_name {
+    const char *at;
+    size_t len; /* 0: there is none */
+};
+
 struct annotate_seen {
     enum annotate_kind kind;
     int64_t reference; /* its variablesReference; 0: cannot be expanded */
     struct object_id id;
     char actor_id[ID_TEXT(ID_ACTOR_BYTES)];
-    const char *name;          /* unescaped; "" in an answer to `evaluate` */
-    const char *evaluate_name; /* unescaped, or "" */
+    struct annotate_name name, evaluate_name; /* no name in an answer to `evaluate` */
 };
 
 struct annotate_source {
@@ -107,6 +114,8 @@ bool annotate_unchecked(const char *command, const char *json, size_t len,
 /* Appends the annotated text of one reference, as a row shows it. */
 void annotate_object(const struct object_id *id, const struct object_note *note,
                      const struct annotate_options *options, struct buf *out);
+/* Appends the owner, "pid 5842@node-1", or nothing if it is unknown. */
+void annotate_owner(const struct object_note *note, struct buf *out);
 /* Appends "8.0 MB", "817 B"; "? B" for -1. 1 MB is 10^6 bytes, as in `ray memory --units MB`. */
 void annotate_size(int64_t bytes, enum annotate_unit unit, struct buf *out);
 

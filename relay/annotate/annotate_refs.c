@@ -69,30 +69,14 @@ bool annotate_refs_type(const char *type, size_t len, bool *plain)
 
 /* --- references --- */
 
-/* The value of a lower-case hex digit, or 0xF0. */
-static unsigned digit(char c)
-{
-    unsigned value = (unsigned)(unsigned char)c - '0', letter = value - ('a' - '0');
-    return value < 10 ? value : letter < 6 ? letter + 10 : 0xF0;
-}
-
-/* Converts `len` digits to half as many bytes; true if all are lower-case hex digits. */
-static bool unhex_portable(const char *hex, size_t len, uint8_t *out)
-{
-    unsigned bad = 0;
-    for (size_t i = 0; i < len / 2; i++) {
-        unsigned high = digit(hex[2 * i]), low = digit(hex[2 * i + 1]);
-        bad |= high | low;
-        out[i] = (uint8_t)(high << 4 | low);
-    }
-    return bad < 0x10;
-}
+/* These convert an id's digits; true if all are lower-case hex digits. */
 
 #ifdef __SSE2__
 
 /* Converts 16 digits to the 8 bytes of the lower half; a non-digit clears bits of `good`. */
-static __m128i unhex_16(__m128i text, __m128i *good)
+static inline __m128i unhex_16(const char *hex, __m128i *good)
 {
+    __m128i text = _mm_loadu_si128((const __m128i *)(const void *)hex);
     __m128i digits = _mm_sub_epi8(text, _mm_set1_epi8('0'));
     __m128i letters = _mm_sub_epi8(text, _mm_set1_epi8('a'));
     __m128i is_digit = _mm_cmpeq_epi8(_mm_min_epu8(digits, _mm_set1_epi8(9)), digits);
@@ -107,22 +91,39 @@ static __m128i unhex_16(__m128i text, __m128i *good)
     return _mm_packus_epi16(bytes, bytes);
 }
 
-static bool unhex(const char *hex, size_t len, uint8_t *out)
+/* Stores whole words, as object_probe() and copies of the id read them: a load that spans two
+ * smaller stores stalls the processor. */
+static bool unhex(const char *hex, struct object_id *out)
 {
+    _Static_assert(sizeof out->bytes == 28, "56 digits: three times 16, and 8 more");
     __m128i good = _mm_set1_epi8(-1);
-    size_t at = 0;
-    for (; len - at >= sizeof good; at += sizeof good) {
-        __m128i text = _mm_loadu_si128((const __m128i *)(const void *)(hex + at));
-        _mm_storel_epi64((__m128i *)(void *)(out + at / 2), unhex_16(text, &good));
-    }
-    return _mm_movemask_epi8(good) == 0xFFFF && unhex_portable(hex + at, len - at, out + at / 2);
+    __m128i first = _mm_unpacklo_epi64(unhex_16(hex, &good), unhex_16(hex + 16, &good));
+    __m128i third = unhex_16(hex + 32, &good), last = unhex_16(hex + 40, &good);
+    int32_t rest = _mm_cvtsi128_si32(_mm_srli_si128(last, 4));
+    _mm_storeu_si128((__m128i *)(void *)out->bytes, first);
+    _mm_storel_epi64((__m128i *)(void *)(out->bytes + 16), third);
+    memcpy(out->bytes + 24, &rest, sizeof rest);
+    return _mm_movemask_epi8(good) == 0xFFFF;
 }
 
 #else
 
-static bool unhex(const char *hex, size_t len, uint8_t *out)
+/* The value of a lower-case hex digit, or 0xF0. */
+static unsigned digit(char c)
 {
-    return unhex_portable(hex, len, out);
+    unsigned value = (unsigned)(unsigned char)c - '0', letter = value - ('a' - '0');
+    return value < 10 ? value : letter < 6 ? letter + 10 : 0xF0;
+}
+
+static bool unhex(const char *hex, struct object_id *out)
+{
+    unsigned bad = 0;
+    for (size_t i = 0; i < sizeof out->bytes; i++) {
+        unsigned high = digit(hex[2 * i]), low = digit(hex[2 * i + 1]);
+        bad |= high | low;
+        out->bytes[i] = (uint8_t)(high << 4 | low);
+    }
+    return bad < 0x10;
 }
 
 #endif
@@ -133,7 +134,7 @@ bool annotate_ref_read(const char *text, size_t len, struct object_id *out)
     if (len < ANNOTATE_REF_LEN || memcmp(text, start, sizeof start - 1) != 0 ||
         text[ANNOTATE_REF_LEN - 1] != ')')
         return false;
-    return unhex(text + sizeof start - 1, 2 * sizeof out->bytes, out->bytes);
+    return unhex(text + sizeof start - 1, out);
 }
 
 static uint64_t hash_of(const struct object_id *id)

@@ -31,23 +31,6 @@ const char *annotate_row_unescape(const struct annotate_row *row, enum annotate_
     return scratch->data;
 }
 
-const char *annotate_row_string(const struct annotate_row *row, enum annotate_field field,
-                                struct buf *scratch)
-{
-    size_t len = 0;
-    const char *text = "";
-    if (annotate_row_has_string(row, field))
-        text = annotate_row_content(row, field, scratch, &len);
-    if (!len)
-        return "";
-    if (text == scratch->data)
-        return text;
-    scratch->len = 0;
-    char *to = buf_reserve(scratch, len);
-    to[len] = '\0';
-    return memcpy(to, text, len);
-}
-
 static inline uint64_t eight_at(const char *text)
 {
     uint64_t word;
@@ -63,6 +46,7 @@ static inline uint32_t four_at(const char *text)
 }
 
 /* Compares 4 to 24 bytes, some of them twice. */
+enum { LEAST_COMPARED = 4 };
 static inline bool is_same_name(const char *a, const char *b, size_t len)
 {
     if (len < 8)
@@ -128,26 +112,60 @@ static inline size_t other_end(const struct annotate_row *row, size_t at)
     return whole ? end : any_end(row, at);
 }
 
-/* Reads one member; returns the offset after it, or 0 if it is malformed. */
-static size_t member_read(struct annotate_row *row, size_t at)
+/* True if the row before had the key at `at` in the same place. */
+static inline bool is_known(const struct annotate_row *row, size_t at,
+                            const struct annotate_key *key)
 {
-    bool key_escaped, escaped = false;
+    return key->len && row->end - at >= sizeof key->text &&
+           is_same_name(row->text + at, key->text, key->len);
+}
+
+static void key_note(struct annotate_key *key, const char *text, size_t len,
+                     enum annotate_field field)
+{
+    key->len = 0;
+    if (len < LEAST_COMPARED || len > sizeof key->text)
+        return;
+    memcpy(key->text, text, len);
+    key->len = (uint8_t)len;
+    key->field = field;
+}
+
+/* Reads the key at `at` up to its value; returns the value's offset, or 0 if it is malformed. */
+static size_t key_read(const struct annotate_row *row, size_t at, struct annotate_key *known,
+                       enum annotate_field *field)
+{
+    struct span key = {at, 0};
+    bool escaped;
     if (at >= row->end || row->text[at] != '"')
         return 0;
-    struct span key = {at, 0}, value;
-    at = string_end(row, at, &key_escaped);
+    at = string_end(row, at, &escaped);
     if (!at)
         return 0;
     key.len = at - key.at;
     at = bytes_space_end(row->text, at, row->end);
     if (at == row->end || row->text[at] != ':')
         return 0;
-    value.at = at = bytes_space_end(row->text, at + 1, row->end);
+    at = bytes_space_end(row->text, at + 1, row->end);
+    *field = field_of(row, key, escaped);
+    key_note(known, row->text + key.at, at - key.at, *field);
+    return at;
+}
+
+/* Reads one member; returns the offset after it, or 0 if it is malformed. */
+static inline size_t member_read(struct annotate_row *row, size_t at, struct annotate_key *known)
+{
+    enum annotate_field field = known->field;
+    bool escaped = false;
+    at = is_known(row, at, known) ? bytes_space_end(row->text, at + known->len, row->end)
+                                  : key_read(row, at, known, &field);
+    if (!at)
+        return 0;
+    struct span value = {at, 0};
     at = at < row->end && row->text[at] == '"' ? string_end(row, at, &escaped) : other_end(row, at);
     if (!at)
         return 0;
     value.len = at - value.at;
-    enum annotate_field field = field_of(row, key, key_escaped);
     if (field < FIELDS) {
         row->fields[field] = value;
         row->escaped[field] = escaped;
@@ -158,13 +176,15 @@ static size_t member_read(struct annotate_row *row, size_t at)
 
 size_t annotate_row_read(struct annotate_row *row, size_t at)
 {
+    size_t index = 0;
     row->last = ++at;
     for (size_t i = 0; i < FIELDS; i++)
         row->fields[i].len = 0;
     at = bytes_space_end(row->text, at, row->end);
     if (at < row->end && row->text[at] == '}')
         return at + 1;
-    while ((at = member_read(row, at))) {
+    while ((at = member_read(row, at, &row->keys[index]))) {
+        index += index + 1 < ANNOTATE_KEYS;
         at = bytes_space_end(row->text, at, row->end);
         if (at == row->end || row->text[at] != ',')
             break;

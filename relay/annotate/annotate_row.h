@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum annotate_field {
     FIELD_NAME,
@@ -19,6 +20,15 @@ enum annotate_field {
     FIELDS,
 };
 
+/* The bytes of a key as they stand in a row, from its quote to its value: `"type": `. */
+struct annotate_key {
+    char text[24];
+    uint8_t len; /* 0: none is known */
+    enum annotate_field field;
+};
+/* Members of a row whose keys are remembered: debugpy's rows have four to six. */
+enum { ANNOTATE_KEYS = 8 };
+
 /* One variable, or the body of another response than `variables`. */
 struct annotate_row {
     const char *text;
@@ -27,10 +37,14 @@ struct annotate_row {
     struct span fields[FIELDS]; /* the last of each name; length 0: absent */
     bool escaped[FIELDS];       /* the value is a string with a backslash in it */
     size_t last;                /* the offset after the last member */
+    /* The keys that the row before had, in their order: a debugger's rows are made alike, so that
+     * one comparison reads a key. */
+    struct annotate_key keys[ANNOTATE_KEYS];
 };
 
 /* Reads the object at `at`; returns the offset after it, or 0 if it is malformed: the text need not
- * be checked. `row` has text, end and inside. */
+ * be checked. `row` has text, end and inside, and is all zero else, or as the row before left it.
+ */
 size_t annotate_row_read(struct annotate_row *row, size_t at);
 static inline bool annotate_row_has_string(const struct annotate_row *row,
                                            enum annotate_field field)
@@ -51,9 +65,5 @@ static inline const char *annotate_row_content(const struct annotate_row *row,
     return row->escaped[field] ? annotate_row_unescape(row, field, scratch, len)
                                : row->text + value.at + 1;
 }
-
-/* The same, NUL-terminated; "" if the field is not a string. */
-const char *annotate_row_string(const struct annotate_row *row, enum annotate_field field,
-                                struct buf *scratch);
 
 #endif

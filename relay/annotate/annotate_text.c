@@ -101,7 +101,26 @@ static void add_separator(struct buf *out)
     buf_add(out, ANNOTATE_SEPARATOR, ANNOTATE_SEPARATOR_LEN);
 }
 
+/* --- processes --- */
+
+static void add_process(int64_t pid, const char *node, struct buf *out)
+{
+    if (pid > 0) {
+        buf_add_string(out, "pid ");
+        add_number((uint64_t)pid, out);
+        if (!text_empty(node))
+            buf_add(out, "@", 1);
+    }
+    add_text(text_empty(node) ? "" : node, false, out);
+}
+
 /* --- objects --- */
+
+void annotate_owner(const struct object_note *note, struct buf *out)
+{
+    if (note->owner_pid)
+        add_process(note->owner_pid, note->owner_node, out);
+}
 
 static void add_stored(const struct object_note *note, const struct annotate_options *options,
                        struct buf *out)
@@ -113,8 +132,8 @@ static void add_stored(const struct object_note *note, const struct annotate_opt
         buf_add_string(out, out->len > start ? " spilled" : "spilled");
     if (out->len > start)
         add_separator(out);
-    if (note->owner[0] && !options->no_owner) {
-        add_text(note->owner, false, out);
+    if (note->owner_pid && !options->no_owner) {
+        annotate_owner(note, out);
         add_separator(out);
     }
 }
@@ -137,7 +156,7 @@ void annotate_object_prefix(const struct object_note *note, const struct annotat
         return;
     bool lost = note->state == OBJECT_STATE_LOST;
     buf_add_string(out, lost ? "lost" : "pending");
-    if (note->status[0]) {
+    if (!text_empty(note->status)) {
         buf_add_string(out, lost ? " (" : " ");
         add_text(note->status, false, out);
         buf_add_string(out, lost ? ")" : "");
@@ -159,18 +178,6 @@ void annotate_object(const struct object_id *id, const struct object_note *note,
 
 /* --- actors --- */
 
-static void add_process(const struct actor_note *note, struct buf *out)
-{
-    if (note->pid > 0) {
-        buf_add_string(out, "pid ");
-        add_number((uint64_t)note->pid, out);
-        if (note->node[0])
-            buf_add(out, "@", 1);
-    }
-    add_text(note->node, false, out);
-    add_separator(out);
-}
-
 void annotate_actor_prefix(const struct actor_note *note, const struct annotate_options *options,
                            struct buf *out)
 {
@@ -186,8 +193,10 @@ void annotate_actor_prefix(const struct actor_note *note, const struct annotate_
     }
     if (note->class_name[0] || note->name[0])
         add_separator(out);
-    if (process)
-        add_process(note, out);
+    if (process) {
+        add_process(note->pid, note->node, out);
+        add_separator(out);
+    }
     if (state) {
         add_text(note->state, false, out);
         add_separator(out);

@@ -77,25 +77,13 @@ static enum object_state state_of(const struct object_facts *facts, const char *
     return facts->mine || size_of(facts) >= 0 ? OBJECT_STATE_READY : OBJECT_STATE_UNKNOWN;
 }
 
-/* Writes "pid 5842@node-1", cut to the room. */
-static void set_owner(struct object_note *out, int64_t pid, const char *node)
-{
-    static const char start[] = "pid ";
-    memcpy(out->owner, start, sizeof start - 1);
-    char *at = json_number(out->owner + sizeof start - 1, pid);
-    *at++ = '@';
-    text_copy(at, sizeof out->owner - (size_t)(at - out->owner), node);
-}
-
 bool object_facts_note(const struct object_facts *facts, struct object_note *out)
 {
-    const char *status;
-    out->state = state_of(facts, &status);
+    bool owned = facts->owner != OBJECT_OWNER_UNKNOWN && facts->owner_pid;
+    out->state = state_of(facts, &out->status);
     out->size = size_of(facts);
-    out->owner[0] = '\0';
-    text_copy(out->status, sizeof out->status, status);
-    if (facts->owner != OBJECT_OWNER_UNKNOWN && facts->owner_pid)
-        set_owner(out, facts->owner_pid, facts->owner_node);
+    out->owner_pid = owned ? facts->owner_pid : 0;
+    out->owner_node = owned ? facts->owner_node : NULL;
     return out->state != OBJECT_STATE_UNKNOWN;
 }
 

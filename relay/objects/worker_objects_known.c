@@ -126,13 +126,11 @@ static void add_finding(const struct worker_objects *objects, const struct findi
     out->owner_pid = done ? finding->owner_pid : 0;
     out->owner_node = done ? worker_objects_node_name(objects, finding->owner_node) : NULL;
     out->owner_is_driver = done && finding->owner_is_driver;
-    out->owner_why = why_unknown(objects, finding, done, done ? finding->owner_why : "");
-    out->location_why = why_unknown(objects, finding, done, done ? finding->location_why : "");
     out->location = done && finding->location.known ? &finding->location : NULL;
 }
 
-static void add_creator(const struct worker_objects *objects, const struct finding *finding,
-                        struct object_facts *out)
+/* The task that made the object. */
+static void add_creator(const struct worker_objects *objects, struct object_facts *out)
 {
     struct object_origin origin;
     object_origin_read(&out->id, &origin);
@@ -140,8 +138,20 @@ static void add_creator(const struct worker_objects *objects, const struct findi
     out->task = record_cache_known_task(objects->records, hinted ? hinted : origin.task_id);
     if (origin.kind == ORIGIN_ACTOR)
         out->actor = record_cache_known_actor(objects->records, origin.actor_id);
+}
+
+/* Why facts are not known, and what else a note does not need. */
+static void add_reasons(const struct worker_objects *objects, const struct finding *finding,
+                        struct object_facts *out)
+{
+    bool done = finding && finding->done;
+    out->ref_why = why_no_ref(objects);
+    out->owner_why = why_unknown(objects, finding, done, done ? finding->owner_why : "");
+    out->location_why = why_unknown(objects, finding, done, done ? finding->location_why : "");
     out->task_why = why_unknown(objects, finding, finding && finding->traced,
                                 "Ray has no event of the task that made it");
+    out->node_name = node_name;
+    out->arg = (void *)(uintptr_t)objects;
 }
 
 /* The note of the previous stop counts until the object is known at this stop. */
@@ -160,18 +170,14 @@ void worker_objects_find(const struct worker_objects *objects, const struct obje
     known_object_find(objects, out);
 }
 
-/* All that is known of an object, except what made it. */
+/* What a note is made of: all that is known of an object, except what made it. */
 static void collect(const struct worker_objects *objects, const struct known_object *it,
                     struct object_facts *out)
 {
     out->id = object_probe_id(&it->probe);
     out->ref = objects->known ? object_id_map_find(&objects->refs, &it->probe) : NULL;
-    out->ref_why = why_no_ref(objects);
-    out->node_name = node_name;
-    out->arg = (void *)(uintptr_t)objects;
     out->task = NULL;
     out->actor = NULL;
-    out->task_why = "";
     add_finding(objects, it->finding, out);
     out->mine = out->ref && out->ref->status != RAY_TASK_NIL;
     if (out->mine && out->owner == OBJECT_OWNER_UNKNOWN) {
@@ -206,7 +212,7 @@ bool known_object_note(const struct worker_objects *objects, const struct known_
     /* The task that makes an object tells its progress. It is looked up only for a pending object:
      * there may be thousands of others. */
     if (facts.location && facts.location->pending)
-        add_creator(objects, it->finding, &facts);
+        add_creator(objects, &facts);
     return object_facts_note(&facts, out);
 }
 
@@ -226,7 +232,8 @@ void worker_objects_describe(const struct worker_objects *objects, const struct 
     struct known_object it;
     worker_objects_find(objects, id, &it);
     collect(objects, &it, &facts);
-    add_creator(objects, it.finding, &facts);
+    add_creator(objects, &facts);
+    add_reasons(objects, it.finding, &facts);
     object_facts_describe(&facts, options, out);
 }
 

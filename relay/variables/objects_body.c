@@ -97,6 +97,7 @@ static void add_reference(const struct row_source *source, const struct ray_obje
                           struct buf *out)
 {
     struct object_note note = {0};
+    struct buf owner = {0};
     char hex[ID_TEXT(ID_OBJECT_BYTES)], task[ID_TEXT(ID_TASK_BYTES)];
     object_id_hex(&ref->id, hex);
     object_id_task(&ref->id, task);
@@ -106,7 +107,9 @@ static void add_reference(const struct row_source *source, const struct ray_obje
     json_member_number(out, "size", note.size >= 0 ? note.size : ref->size);
     json_member_text(out, "state", state_name(note.state));
     json_member_text(out, "status", note.status);
-    json_member_text(out, "owner", note.owner);
+    annotate_owner(&note, &owner);
+    json_member_text(out, "owner", owner.data);
+    buf_free(&owner);
     json_member_text(out, "callSite", ref->call_site);
     json_member_text(out, "taskStatus",
                      ref->status == RAY_TASK_NIL ? "" : ray_task_status_name(ref->status));

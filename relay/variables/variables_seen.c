@@ -170,36 +170,40 @@ const struct object_id *known_numbered(const struct known *known, size_t number)
 
 /* --- names --- */
 
-static bool has_name(const char *names, const char *name)
+static bool has_name(const char *names, struct annotate_name name)
 {
-    size_t len = strlen(name);
-    for (const char *at = names; (at = strstr(at, name)); at += len)
-        if ((at == names || at[-1] == ' ') && (at[len] == '\0' || at[len] == ','))
+    for (const char *at = names; (at = memmem(at, strlen(at), name.at, name.len)); at += name.len)
+        if ((at == names || at[-1] == ' ') && (at[name.len] == '\0' || at[name.len] == ','))
             return true;
     return false;
 }
 
-/* Adds the name of a variable that holds the object, or, `within`, of a container with it:
- * containers are named only while no variable is known. NULL: nothing changes. */
-static char *join_names(const char *old, const char *name, bool within)
+static bool is_text(const char *text, struct annotate_name other)
 {
-    if (old && !within && strcmp(old, name) == 0)
-        return NULL;
-    bool old_within = old && text_starts(old, "in ");
-    if (!old || (old_within && !within))
-        return within ? mem_format("in %s", name) : mem_string(name);
-    if (within != old_within || strlen(old) + strlen(name) > NAMES_LENGTH || has_name(old, name))
-        return NULL;
-    return mem_format("%s, %s", old, name);
+    return text && strlen(text) == other.len && memcmp(text, other.at, other.len) == 0;
 }
 
-static void note_name(struct known *known, const struct object_probe *probe, const char *name,
-                      bool within)
+/* Adds the name of a variable that holds the object, or, `within`, of a container with it:
+ * containers are named only while no variable is known. NULL: nothing changes. */
+static char *join_names(const char *old, struct annotate_name name, bool within)
+{
+    bool old_within = old && text_starts(old, "in ");
+    int len = (int)name.len;
+    if (!old || (old_within && !within))
+        return mem_format("%s%.*s", within ? "in " : "", len, name.at);
+    if (within != old_within || strlen(old) + name.len > NAMES_LENGTH || has_name(old, name))
+        return NULL;
+    return mem_format("%s, %.*s", old, len, name.at);
+}
+
+static void note_name(struct known *known, const struct object_probe *probe,
+                      struct annotate_name name, bool within)
 {
     char *old = object_id_map_find(&known->by_object, probe);
-    if (!old && known->by_object.map.count == NAMES_LIMIT)
+    if (!name.len || (!within && is_text(old, name)) ||
+        (!old && known->by_object.map.count == NAMES_LIMIT))
         return;
-    char *names = *name ? join_names(old, name, within) : NULL;
+    char *names = join_names(old, name, within);
     if (!names)
         return;
     struct object_id id = object_probe_id(probe);
@@ -218,7 +222,7 @@ void known_note(struct known *known, const struct annotate_seen *seen,
                 const struct object_probe *probe, int64_t frame)
 {
     if (seen->kind == ANNOTATE_REF)
-        note_name(known, probe, *seen->evaluate_name ? seen->evaluate_name : seen->name,
+        note_name(known, probe, seen->evaluate_name.len ? seen->evaluate_name : seen->name,
                   !seen->reference);
     if (!seen->reference || (seen->kind != ANNOTATE_REF && seen->kind != ANNOTATE_ARRAY))
         return;
@@ -229,11 +233,11 @@ void known_note(struct known *known, const struct annotate_seen *seen,
     row->frame = frame;
     row->is_ref = is_ref;
     row->id = seen->id;
-    if (seen->kind != ANNOTATE_ARRAY || text_equal(row->evaluate_name, seen->evaluate_name))
+    if (seen->kind != ANNOTATE_ARRAY || is_text(row->evaluate_name, seen->evaluate_name))
         return;
     row->is_array = true;
     free(row->evaluate_name);
-    row->evaluate_name = mem_string(seen->evaluate_name);
+    row->evaluate_name = mem_string_n(seen->evaluate_name.at, seen->evaluate_name.len);
 }
 
 const struct known_row *known_view(const struct known *known, int64_t frame,

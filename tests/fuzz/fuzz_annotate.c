@@ -21,8 +21,9 @@ static bool object(void *arg, const struct object_id *id, struct object_note *ou
         return false;
     out->state = (enum object_state)(last % (OBJECT_STATE_LOST + 1));
     out->size = last % 7 == 6 ? -1 : (int64_t)last << (last % 56);
-    text_copy(out->owner, sizeof out->owner, last & 1 ? words : "pid 1@n");
-    text_copy(out->status, sizeof out->status, last & 2 ? words : "");
+    out->owner_pid = last % 5;
+    out->owner_node = last & 1 ? words : "n";
+    out->status = last & 2 ? words : NULL;
     return true;
 }
 
@@ -42,7 +43,7 @@ static bool actor(void *arg, const char *actor_id, struct actor_note *out)
 static void seen(void *arg, const struct annotate_seen *row)
 {
     size_t *count = arg;
-    *count += strlen(row->name) + strlen(row->evaluate_name) + strlen(row->actor_id) + 1;
+    *count += row->name.len + row->evaluate_name.len + strlen(row->actor_id) + 1;
 }
 
 /* --- the same but for insertions --- */

@@ -38,7 +38,7 @@ static bool actor(void *arg, const char *actor_id, struct actor_note *out)
 static void seen(void *arg, const struct annotate_seen *row)
 {
     (void)arg;
-    seen_rows += row->name[0] != '\0';
+    seen_rows += row->name.len > 0;
 }
 
 static void add_ref(struct buf *out, unsigned index)
@@ -135,8 +135,10 @@ int main(int argc, char **argv)
     if (rounds < 1 || rounds > ROUNDS_MAX)
         return 2;
     for (int i = 0; i < REFS; i++)
-        notes[i] = (struct object_note){
-            .state = OBJECT_STATE_READY, .size = 8000000 + i, .owner = "pid 5842@node-1"};
+        notes[i] = (struct object_note){.state = OBJECT_STATE_READY,
+                                        .size = 8000000 + i,
+                                        .owner_pid = 5842,
+                                        .owner_node = "node-1"};
     measure("refs", body("ObjectRef", REFS, 1), REFS, rounds);
     measure("lists", body("list", REFS / IN_LIST, IN_LIST), REFS / IN_LIST * IN_LIST, rounds);
     measure("strings", body("str", REFS, 0), 0, rounds);

@@ -34,8 +34,10 @@ static inline bool object(void *arg, const struct object_id *id, struct object_n
     uint8_t index = id->bytes[ID_TASK_BYTES];
     if (index >= 0xF0)
         return false;
-    *out = (struct object_note){
-        .state = OBJECT_STATE_READY, .size = INT64_C(8000000) * index, .owner = "pid 7@n"};
+    *out = (struct object_note){.state = OBJECT_STATE_READY,
+                                .size = INT64_C(8000000) * index,
+                                .owner_pid = 7,
+                                .owner_node = "n"};
     if (index == 0xE0)
         *out = (struct object_note){
             .state = OBJECT_STATE_PENDING, .size = -1, .status = "SUBMITTED_TO_WORKER"};
@@ -63,16 +65,17 @@ static inline void seen(void *arg, const struct annotate_seen *row)
 {
     struct log *log = arg;
     size_t at = strlen(log->text);
-    assert_non_null(row->name);
-    assert_non_null(row->evaluate_name);
+    assert_non_null(row->name.at);
+    assert_non_null(row->evaluate_name.at);
     log->refs += row->kind == ANNOTATE_REF;
     log->containers += row->kind == ANNOTATE_CONTAINER;
     log->actors += row->kind == ANNOTATE_ACTOR;
     log->arrays += row->kind == ANNOTATE_ARRAY;
     if (at < sizeof log->text - 256)
-        snprintf(log->text + at, sizeof log->text - at, "%d %lld %02x %s|%s|%s;", (int)row->kind,
-                 (long long)row->reference, row->id.bytes[ID_TASK_BYTES], row->actor_id, row->name,
-                 row->evaluate_name);
+        snprintf(log->text + at, sizeof log->text - at, "%d %lld %02x %s|%.*s|%.*s;",
+                 (int)row->kind, (long long)row->reference, row->id.bytes[ID_TASK_BYTES],
+                 row->actor_id, (int)row->name.len, row->name.at, (int)row->evaluate_name.len,
+                 row->evaluate_name.at);
 }
 
 static inline void child(void *arg, int64_t reference)

@@ -50,36 +50,36 @@ static void test_object_states(void **state)
         struct annotate_options options;
         const char *text;
     } cases[] = {
-        {{OBJECT_STATE_READY, 8000000, "pid 5842@node-1", ""},
+        {{OBJECT_STATE_READY, 8000000, 5842, "node-1", ""},
          {0},
          "8.0 MB" DOT "pid 5842@node-1" DOT},
-        {{OBJECT_STATE_READY, -1, "pid 5842@node-1", ""}, {0}, "pid 5842@node-1" DOT},
-        {{OBJECT_STATE_READY, 8000000, "", ""}, {0}, "8.0 MB" DOT},
-        {{OBJECT_STATE_READY, -1, "", ""}, {0}, ""},
-        {{OBJECT_STATE_SPILLED, 8000000, "pid 1@n", ""}, {0}, "8.0 MB spilled" DOT "pid 1@n" DOT},
-        {{OBJECT_STATE_SPILLED, -1, "", ""}, {0}, "spilled" DOT},
-        {{OBJECT_STATE_PENDING, -1, "pid 1@n", "SUBMITTED_TO_WORKER"},
+        {{OBJECT_STATE_READY, -1, 5842, "node-1", ""}, {0}, "pid 5842@node-1" DOT},
+        {{OBJECT_STATE_READY, 8000000, 0, NULL, ""}, {0}, "8.0 MB" DOT},
+        {{OBJECT_STATE_READY, -1, 0, NULL, ""}, {0}, ""},
+        {{OBJECT_STATE_SPILLED, 8000000, 1, "n", ""}, {0}, "8.0 MB spilled" DOT "pid 1@n" DOT},
+        {{OBJECT_STATE_SPILLED, -1, 0, NULL, ""}, {0}, "spilled" DOT},
+        {{OBJECT_STATE_PENDING, -1, 1, "n", "SUBMITTED_TO_WORKER"},
          {0},
          "pending SUBMITTED_TO_WORKER" DOT},
-        {{OBJECT_STATE_PENDING, -1, "", ""}, {0}, "pending" DOT},
-        {{OBJECT_STATE_LOST, 8000000, "pid 1@n", "owner died"}, {0}, "lost (owner died)" DOT},
-        {{OBJECT_STATE_LOST, 8000000, "", ""}, {0}, "lost" DOT},
-        {{OBJECT_STATE_UNKNOWN, 8000000, "pid 1@n", "x"}, {0}, ""},
-        {{OBJECT_STATE_READY, 8000000, "pid 1@n", ""},
+        {{OBJECT_STATE_PENDING, -1, 0, NULL, ""}, {0}, "pending" DOT},
+        {{OBJECT_STATE_LOST, 8000000, 1, "n", "owner died"}, {0}, "lost (owner died)" DOT},
+        {{OBJECT_STATE_LOST, 8000000, 0, NULL, ""}, {0}, "lost" DOT},
+        {{OBJECT_STATE_UNKNOWN, 8000000, 1, "n", "x"}, {0}, ""},
+        {{OBJECT_STATE_READY, 8000000, 1, "n", ""},
          {.unit = ANNOTATE_B},
          "8000000 B" DOT "pid 1@n" DOT},
-        {{OBJECT_STATE_READY, 8000000, "pid 1@n", ""}, {.no_size = true}, "pid 1@n" DOT},
-        {{OBJECT_STATE_SPILLED, 8000000, "pid 1@n", ""},
+        {{OBJECT_STATE_READY, 8000000, 1, "n", ""}, {.no_size = true}, "pid 1@n" DOT},
+        {{OBJECT_STATE_SPILLED, 8000000, 1, "n", ""},
          {.no_size = true},
          "spilled" DOT "pid 1@n" DOT},
-        {{OBJECT_STATE_SPILLED, 8000000, "pid 1@n", ""},
+        {{OBJECT_STATE_SPILLED, 8000000, 1, "n", ""},
          {.no_state = true, .no_owner = true},
          "8.0 MB" DOT},
-        {{OBJECT_STATE_LOST, 8000000, "", "x"}, {.no_state = true}, ""},
-        {{OBJECT_STATE_READY, 8000000, "pid 1@n", ""}, {.off = true}, ""},
-        {{OBJECT_STATE_READY, -1, "a'b\"c#d\\e\n\x1b\xff\xc2\x9b\xc3\xa9", ""},
+        {{OBJECT_STATE_LOST, 8000000, 0, NULL, "x"}, {.no_state = true}, ""},
+        {{OBJECT_STATE_READY, 8000000, 1, "n", ""}, {.off = true}, ""},
+        {{OBJECT_STATE_READY, -1, 1, "a'b\"c#d\\e\n\x1b\xff\xc2\x9b\xc3\xa9", ""},
          {0},
-         "a?b?c?d?e????\xc3\xa9" DOT},
+         "pid 1@a?b?c?d?e????\xc3\xa9" DOT},
     };
     struct object_id id = {{0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -201,6 +201,58 @@ static void test_look_alikes(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         check_body("variables", rows[i], NULL);
     check_body("scopes", ROW(REF_1, "\"type\": \"ObjectRef\""), NULL);
+}
+
+/* The keys of a row are compared with those of the row before. */
+static void test_other_keys(void **state)
+{
+    (void)state;
+#define NOTE "8.0 MB" DOT "pid 7@n" DOT
+    static const struct {
+        const char *row, *expected;
+    } rows[] = {
+        {"{\"name\": \"a\", \"value\": \"" REF_1 "\", \"type\": \"ObjectRef\"}",
+         "{\"name\": \"a\", \"value\": \"" NOTE REF_1 "\", \"type\": \"ObjectRef\", " READ_ONLY
+         "}"},
+        /* Another order; names of the same length change places. */
+        {"{\"type\": \"ObjectRef\", \"value\": \"" REF_1 "\", \"name\": \"a\"}",
+         "{\"type\": \"ObjectRef\", \"value\": \"" NOTE REF_1 "\", \"name\": \"a\", " READ_ONLY
+         "}"},
+        /* Keys that begin or end like those before. */
+        {"{\"type\": \"int\", \"values\": \"" REF_1 "\", \"name\": \"ObjectRef\"}", NULL},
+        {"{\"type\": \"ObjectRef\", \"valu\": \"" REF_1 "\", \"name\": \"a\"}", NULL},
+        /* White space differs, and is as in the row before. */
+        {"{\"type\" :\"ObjectRef\", \"value\":   \"" REF_1 "\"}",
+         "{\"type\" :\"ObjectRef\", \"value\":   \"" NOTE REF_1 "\", " READ_ONLY "}"},
+        {"{\"type\" :  \"ObjectRef\", \"value\":    \"" REF_1 "\"}",
+         "{\"type\" :  \"ObjectRef\", \"value\":    \"" NOTE REF_1 "\", " READ_ONLY "}"},
+        /* Escaped, twice the same. */
+        {"{\"typ\\u0065\": \"ObjectRef\", \"value\": \"" REF_1 "\"}",
+         "{\"typ\\u0065\": \"ObjectRef\", \"value\": \"" NOTE REF_1 "\", " READ_ONLY "}"},
+        {"{\"typ\\u0065\": \"ObjectRef\", \"value\": \"" REF_1 "\"}",
+         "{\"typ\\u0065\": \"ObjectRef\", \"value\": \"" NOTE REF_1 "\", " READ_ONLY "}"},
+        /* More members than are remembered, the last two of them the same key. */
+        {"{\"a\": 1, \"b\": 2, \"c\": 3, \"d\": 4, \"e\": 5, \"f\": 6, \"g\": 7, "
+         "\"type\": \"ObjectRef\", \"value\": \"x\", \"value\": \"" REF_1 "\"}",
+         "{\"a\": 1, \"b\": 2, \"c\": 3, \"d\": 4, \"e\": 5, \"f\": 6, \"g\": 7, "
+         "\"type\": \"ObjectRef\", \"value\": \"x\", \"value\": \"" NOTE REF_1 "\", " READ_ONLY
+         "}"},
+        {"{}", NULL},
+        {"{\"\": \"\", \"type\": \"ObjectRef\", \"value\": \"" REF_1 "\"}",
+         "{\"\": \"\", \"type\": \"ObjectRef\", \"value\": \"" NOTE REF_1 "\", " READ_ONLY "}"},
+    };
+#undef NOTE
+    struct buf body = {0}, expected = {0};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        buf_printf(&body, "%s%s", i ? ", " : "{\"variables\": [", rows[i].row);
+        buf_printf(&expected, "%s%s", i ? ", " : "{\"variables\": [",
+                   rows[i].expected ? rows[i].expected : rows[i].row);
+    }
+    buf_add_string(&body, "]}");
+    buf_add_string(&expected, "]}");
+    check_body("variables", body.data, expected.data);
+    buf_free(&body);
+    buf_free(&expected);
 }
 
 static void test_other_responses(void **state)
@@ -478,12 +530,12 @@ static void test_applies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),           cmocka_unit_test(test_object_states),
-        cmocka_unit_test(test_hints),           cmocka_unit_test(test_look_alikes),
-        cmocka_unit_test(test_other_responses), cmocka_unit_test(test_containers),
-        cmocka_unit_test(test_deep_container),  cmocka_unit_test(test_seen),
-        cmocka_unit_test(test_unchecked),       cmocka_unit_test(test_unchecked_rest),
-        cmocka_unit_test(test_applies),
+        cmocka_unit_test(test_sizes),          cmocka_unit_test(test_object_states),
+        cmocka_unit_test(test_hints),          cmocka_unit_test(test_look_alikes),
+        cmocka_unit_test(test_other_keys),     cmocka_unit_test(test_other_responses),
+        cmocka_unit_test(test_containers),     cmocka_unit_test(test_deep_container),
+        cmocka_unit_test(test_seen),           cmocka_unit_test(test_unchecked),
+        cmocka_unit_test(test_unchecked_rest), cmocka_unit_test(test_applies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -155,6 +155,14 @@ static inline struct object_note note_of(const char *hex)
     return note;
 }
 
+static inline void check_owner_text(const struct object_note *note, const char *expected)
+{
+    struct buf text = {0};
+    annotate_owner(note, &text);
+    assert_string_equal(text.data ? text.data : "", expected);
+    buf_free(&text);
+}
+
 static inline void check_property(const char *hex, const char *name, const char *value)
 {
     struct object_property all[OBJECT_DETAILS];

@@ -9,7 +9,7 @@ static void check_owner(const char *hex, enum object_state expected, const char 
 {
     struct object_note note = note_of(hex);
     assert_int_equal(note.state, expected);
-    assert_string_equal(note.owner, owner);
+    check_owner_text(&note, owner);
     check_property(hex, "created by", by);
 }
 

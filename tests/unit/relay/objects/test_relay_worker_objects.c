@@ -412,7 +412,7 @@ static void what_is_newer_than_the_answer_is_asked_for_again(void **state)
     world.ref_count = 1;
     struct object_note note = note_of(hex);
     assert_int_equal(note.state, OBJECT_STATE_READY);
-    assert_string_equal(note.owner, "pid 100@node-1");
+    check_owner_text(&note, "pid 100@node-1");
     assert_int_equal(world.asked[WORKER], 2);
     note_of(hex);
     assert_int_equal(world.asked[WORKER], 2);

@@ -13,14 +13,20 @@ static struct object_id id_of(uint8_t first)
     return id;
 }
 
-static void see(struct known *known, enum annotate_kind kind, int64_t reference, uint8_t id,
-                const char *name)
+static void see_text(struct known *known, enum annotate_kind kind, int64_t reference, uint8_t id,
+                     struct annotate_name name)
 {
     struct annotate_seen seen = {
         .kind = kind, .reference = reference, .id = id_of(id), .name = name, .evaluate_name = name};
     struct object_probe probe;
     object_probe(&probe, &seen.id);
     known_note(known, &seen, &probe, 3);
+}
+
+static void see(struct known *known, enum annotate_kind kind, int64_t reference, uint8_t id,
+                const char *name)
+{
+    see_text(known, kind, reference, id, (struct annotate_name){name, strlen(name)});
 }
 
 static const char *names(const struct known *known, uint8_t id)
@@ -48,6 +54,27 @@ static void test_names(void **state)
     assert_null(names(&known, 2));
     known_changed(&known);
     assert_null(names(&known, 1));
+    known_clear(&known);
+}
+
+/* A name is a part of a message, whatever bytes it has and whatever follows. */
+static void test_a_name_ends_where_its_length_says(void **state)
+{
+    (void)state;
+    struct known known = {0};
+    static const char nul[] = {'b', 'i', 'g', '\0', 'x'};
+    see_text(&known, ANNOTATE_REF, 11, 1, (struct annotate_name){"bigger", 3});
+    see_text(&known, ANNOTATE_REF, 11, 1, (struct annotate_name){"big, x", 3});
+    assert_string_equal(names(&known, 1), "big");
+    see_text(&known, ANNOTATE_REF, 12, 1, (struct annotate_name){"bigger", 4});
+    assert_string_equal(names(&known, 1), "big, bigg");
+    for (int i = 0; i < 100; i++)
+        see_text(&known, ANNOTATE_REF, 13, 2, (struct annotate_name){nul, sizeof nul});
+    assert_in_range(strlen(names(&known, 2)), 3, 120);
+    see_text(&known, ANNOTATE_ARRAY, 14, 3, (struct annotate_name){"array[0]", 5});
+    assert_string_equal(known_find(&known, 14)->evaluate_name, "array");
+    see_text(&known, ANNOTATE_ARRAY, 14, 3, (struct annotate_name){"", 0});
+    assert_string_equal(known_find(&known, 14)->evaluate_name, "");
     known_clear(&known);
 }
 
@@ -302,6 +329,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_a_name_ends_where_its_length_says),
         cmocka_unit_test(test_a_list_of_names_ends_somewhere),
         cmocka_unit_test(test_references_in_any_order),
         cmocka_unit_test(test_too_many_references_are_not_known),
