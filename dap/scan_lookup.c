@@ -100,21 +100,6 @@ static bool read_whole(const char *text, size_t at, size_t end, int64_t *number)
     return true;
 }
 
-/* Reads plain digits, as many as always fit. */
-static inline bool read_short(const char *text, size_t at, size_t end, int64_t *out)
-{
-    enum { ALWAYS_FIT = 18 };
-    int64_t number = 0;
-    if (end - at > ALWAYS_FIT)
-        return false;
-    for (; at < end && text[at] >= '0' && text[at] <= '9'; at++)
-        number = number * 10 + (text[at] - '0');
-    if (at < end)
-        return false;
-    *out = number;
-    return true;
-}
-
 bool scan_integer(const char *text, struct span value, int64_t *out)
 {
     size_t at = value.at, end = value.at + value.len;
@@ -123,10 +108,6 @@ bool scan_integer(const char *text, struct span value, int64_t *out)
     at += negative;
     if (at == end)
         return false;
-    if (read_short(text, at, end, &number)) {
-        *out = negative ? -number : number;
-        return true;
-    }
     if (digits_end(text, at, end) < end) {
         if (!read_whole(text, at, end, &number))
             return false;
