@@ -157,15 +157,10 @@ static bool object_note(const struct work *work, const struct object_id *id,
            out->state != OBJECT_STATE_UNKNOWN;
 }
 
-static inline bool is_same_text(const char *a, const char *b)
-{
-    return a == b || text_equal(a, b);
-}
-
 static bool is_same(const struct object_note *a, const struct object_note *b)
 {
     return a->state == b->state && a->size == b->size && a->owner_pid == b->owner_pid &&
-           is_same_text(a->owner_node, b->owner_node) && is_same_text(a->status, b->status);
+           text_equal(a->owner_node, b->owner_node) && text_equal(a->status, b->status);
 }
 
 static const struct buf *note_prefix(struct work *work, const struct object_note *note)

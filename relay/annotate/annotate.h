@@ -35,7 +35,7 @@ struct object_note {
     } state;
     int64_t size;           /* bytes; -1: unknown */
     int64_t owner_pid;      /* 0: unknown */
-    const char *owner_node; /* host name or ip; NULL without a pid */
+    const char *owner_node; /* host name or ip; not NULL with a pid */
     const char *status;     /* or NULL */
 };
 

@@ -108,10 +108,10 @@ static void add_process(int64_t pid, const char *node, struct buf *out)
     if (pid > 0) {
         buf_add_string(out, "pid ");
         add_number((uint64_t)pid, out);
-        if (!text_empty(node))
+        if (*node)
             buf_add(out, "@", 1);
     }
-    add_text(text_empty(node) ? "" : node, false, out);
+    add_text(node, false, out);
 }
 
 /* --- objects --- */

@@ -3,7 +3,6 @@
 #include "base/mem.h"
 #include "base/ray_path.h"
 #include "base/text.h"
-#include "dap/json_record.h"
 #include "proto/job_id.h"
 #include "relay/objects/object_origin.h"
 #include "relay/pause/pause.h"
