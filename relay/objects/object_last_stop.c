@@ -16,7 +16,7 @@ struct kept {
 static void keep(struct kept *kept, const struct object_note *note)
 {
     kept->note = *note;
-    kept->note.status = NULL; /* a ready object has none */
+    kept->note.status = NULL;                                /* a ready object has none */
     if (!note->owner_node || note->owner_node == kept->node) /* it may be this note */
         return;
     text_copy(kept->node, sizeof kept->node, note->owner_node);
