@@ -10,8 +10,10 @@ agent_stops.py behind it, as the module raydbg_agent. Two empty lines stand betw
 and what the two ends prove to each other, is in docs/run.md.
 """
 
+import atexit
 import binascii
 import contextlib
+import functools
 import hashlib
 import hmac
 import importlib
@@ -32,6 +34,7 @@ HOLD_MOST_S = 10.0  # for pydevd to be configured, whatever the relay asks for
 STARVED_MOST_S = 50.0  # and on top of it: what a busy machine kept the CPU from this process's debugger
 AGAIN_S = (5.0, 8.0)  # between two dials: never sooner, and not all workers at one moment
 ANSWER_S = 20.0  # for the relay's answer to a question of a thread that waits for it
+LAST_STARTS_S = 1.0  # for the threads that begin when the interpreter ends
 LINE_MOST = 1 << 20
 FAULTS = {signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV, signal.SIGSYS, signal.SIGTRAP}
 
@@ -276,6 +279,39 @@ class Agent:
             self.problem = error
 
 
+class Starts:
+    """Of the agent's and pydevd's threads: none begins while the interpreter ends. CPython 3.9 and 3.10 free the state of a thread
+    that has not taken it yet, and the process crashes."""
+
+    def __init__(self):
+        self.lock = threading.RLock()
+        self.over = False
+
+    def guard(self, start):
+        """The function, which returns when its thread runs; it does nothing when the interpreter ends."""
+        @functools.wraps(start)
+        def guarded(*arguments, **named):
+            with self.lock:
+                return None if self.over else start(*arguments, **named)
+
+        guarded.raydbg = True
+        return guarded
+
+    def end(self):
+        """For atexit, which calls the first of its functions last: the program's own can still be debugged."""
+        self.over = True
+        if self.lock.acquire(timeout=LAST_STARTS_S):
+            self.lock.release()
+
+    def forget(self):
+        """In a forked child, where no other thread will give the lock back."""
+        self.lock = threading.RLock()
+
+
+starts = Starts()
+
+
+@starts.guard
 def start_thread(name, work, *arguments):
     """Starts a thread of the agent's with all signals blocked except its own FAULTS. The threads that it starts, pydevd's among
     them, inherit that. A program that blocks a signal, for sigwait(), blocks it in its own threads only: the kernel would deliver
@@ -417,6 +453,7 @@ def after_fork():
         agent.wanted = 0  # no task begins here
         before.close()
         debugger.forget()
+        starts.forget()
         renew_lock()
         util = sys.modules.get("multiprocessing.util")
         if util is not None:
@@ -439,6 +476,7 @@ def start(config):
         hello = {"pid": os.getpid(), "python": "%d.%d.%d" % sys.version_info[:3], "cwd": os.getcwd()}
         hello.update(facts_of_driver() if config["role"] == "driver" else facts_of_worker())
         agent = Agent(config, hello)
+        atexit.register(starts.end)
         debugger.original, debugger.copy = config.get("root"), find_copy()
         if config.get("fingerprint"):
             importlib.import_module("ssl")  # here: the agent's thread would wait for the import that this one may be in
