@@ -64,7 +64,7 @@ static void name_nodes(struct record_cache *records)
     records->node_names = mem_array(count, sizeof *records->node_names);
     for (size_t i = 0; i < count; i++)
         by_host[i] = &records->nodes[i];
-    qsort(by_host, count, sizeof *by_host, compare_hosts);
+    qsort(by_host, count, sizeof(const struct ray_node *), compare_hosts);
     for (size_t at = 0; at < count; at = end) {
         for (alive = 0, end = at; end < count && !compare_hosts(&by_host[end], &by_host[at]); end++)
             alive += by_host[end]->is_alive;
