@@ -1,7 +1,7 @@
 # relay/worker_agent hands these Python sources out: as C arrays.
 set(worker_agent_c ${PROJECT_BINARY_DIR}/generated/worker_agent.c)
 set(text "#include \"relay/worker_agent/agent_sources.h\"\n")
-set(worker_agent_agent_parts agent agent_debugger agent_tls agent_stops) # one module
+set(worker_agent_agent_parts agent agent_debugger agent_threads agent_tls agent_stops) # one module
 set(worker_agent_run_hook_parts run_hook)
 set(worker_agent_job_hook_parts job_hook)
 set(worker_agent_site_hook_parts site_hook)

@@ -5,15 +5,13 @@ twice WORD_S and the relay's `hold` together (and what the machine kept the CPU 
 agent is one thread that waits for its socket. Only the standard library is imported until the relay says `debug`; debugpy is
 then imported from the worker's environment.
 
-Its code is sent by value (relay/worker_agent/run_hook.py) and executed, with that of agent_debugger.py, agent_tls.py and
-agent_stops.py behind it, as the module raydbg_agent. Two empty lines stand between definitions, and nowhere else. Its protocol,
-and what the two ends prove to each other, is in docs/run.md.
+Its code is sent by value (relay/worker_agent/run_hook.py) and executed, with that of agent_debugger.py, agent_threads.py,
+agent_tls.py and agent_stops.py behind it, as the module raydbg_agent. Two empty lines stand between definitions, and nowhere
+else. Its protocol, and what the two ends prove to each other, is in docs/run.md.
 """
 
-import atexit
 import binascii
 import contextlib
-import functools
 import hashlib
 import hmac
 import importlib
@@ -22,7 +20,6 @@ import os
 import queue
 import random
 import re
-import signal
 import socket
 import sys
 import threading
@@ -34,9 +31,7 @@ HOLD_MOST_S = 10.0  # for pydevd to be configured, whatever the relay asks for
 STARVED_MOST_S = 50.0  # and on top of it: what a busy machine kept the CPU from this process's debugger
 AGAIN_S = (5.0, 8.0)  # between two dials: never sooner, and not all workers at one moment
 ANSWER_S = 20.0  # for the relay's answer to a question of a thread that waits for it
-LAST_STARTS_S = 1.0  # for the threads that begin when the interpreter ends
 LINE_MOST = 1 << 20
-FAULTS = {signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV, signal.SIGSYS, signal.SIGTRAP}
 
 
 def prove(key, who, exchange, *request):
@@ -277,68 +272,6 @@ class Agent:
             self.send(**event)
         except Exception as error:
             self.problem = error
-
-
-class Starts:
-    """Of the agent's and pydevd's threads: none begins while the interpreter ends. CPython 3.9 and 3.10 free the state of a thread
-    that has not taken it yet, and the process crashes."""
-
-    def __init__(self):
-        self.lock = threading.RLock()
-        self.over = False
-
-    def guard(self, start):
-        """The function, which returns when its thread runs; it does nothing when the interpreter ends."""
-        @functools.wraps(start)
-        def guarded(*arguments, **named):
-            with self.lock:
-                return None if self.over else start(*arguments, **named)
-
-        guarded.raydbg = True
-        return guarded
-
-    def end(self):
-        """For atexit, which calls the first of its functions last: the program's own can still be debugged."""
-        self.over = True
-        if self.lock.acquire(timeout=LAST_STARTS_S):
-            self.lock.release()
-
-    def forget(self):
-        """In a forked child, where no other thread will give the lock back."""
-        self.lock = threading.RLock()
-
-
-starts = Starts()
-
-
-@starts.guard
-def start_thread(name, work, *arguments):
-    """Starts a thread of the agent's with all signals blocked except its own FAULTS. The threads that it starts, pydevd's among
-    them, inherit that. A program that blocks a signal, for sigwait(), blocks it in its own threads only: the kernel would deliver
-    the signal to the agent's thread, and its default action would end the process."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
-    try:
-        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals() - FAULTS)
-        threading.Thread(target=work, args=arguments, name=name, daemon=True).start()
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def silence_tracing():
-    """This thread is none of the user's: pydevd leaves it out of stacks and breakpoints."""
-    thread = threading.current_thread()
-    thread.pydev_do_not_trace = thread.is_pydev_daemon_thread = True
-
-
-def starved_s():
-    """How long the debugger's threads have been ready to run without a CPU: Ray's workers are nice. 0 if Linux does not count."""
-    waited = 0
-    for thread in list(threading._active.values()):  # pydevd takes its threads out of enumerate()
-        if getattr(thread, "is_pydev_daemon_thread", False):
-            with contextlib.suppress(OSError, IndexError, ValueError):
-                with open("/proc/self/task/%d/schedstat" % thread.native_id, encoding="ascii") as file:
-                    waited += int(file.read().split()[1])
-    return waited / 1e9
 
 
 # --- what the relay asks of a stopped thread ---

@@ -4,6 +4,7 @@ Executed in the module of agent.py. Only connect() imports debugpy. The function
 ended and the threads of this process from disturbing each other.
 """
 
+import functools
 import inspect
 import traceback
 
@@ -35,7 +36,7 @@ class Debugger:
         its own."""
         with self.connecting:  # a former call that disconnect() lets go has cleaned up then
             import_debugger()
-            guard_starts()
+            guard_pydevd()
             share_with_ray()
             stop_late_tracing()
             traces.find()
@@ -306,15 +307,6 @@ def untrace_threads():
     if sys.version_info < (3, 12):
         pydevd_tracing.set_trace_to_threads(untrace, create_dummy_thread=False)
         traces.set(0)
-
-
-def guard_starts():
-    """pydevd begins threads of its own, also to set the trace function of each thread."""
-    daemon_threads = importlib.import_module("_pydevd_bundle.pydevd_daemon_thread")
-    for owner, name in (daemon_threads.PyDBDaemonThread, "start"), (sys.modules["pydevd_tracing"], "set_trace_to_threads"):
-        start = getattr(owner, name)
-        if not hasattr(start, "raydbg"):
-            setattr(owner, name, starts.guard(start))
 
 
 def stop_late_tracing():

@@ -152,7 +152,7 @@ def tell(*words):
     sys.stdout.flush()
 
 
-PARTS = ("agent", "agent_debugger", "agent_tls", "agent_stops")  # as cmake/worker-agent.cmake
+PARTS = ("agent", "agent_debugger", "agent_threads", "agent_tls", "agent_stops")  # as cmake/worker-agent.cmake
 
 
 def import_as_agent():
