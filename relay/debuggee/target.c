@@ -8,6 +8,7 @@
 #include "dap/splice.h"
 #include "relay/debuggee/request_guards.h"
 #include "relay/debuggee/target_state.h"
+#include "relay/inject/inject.h"
 #include "relay/io/socket.h"
 
 #include <stdlib.h>
@@ -77,6 +78,20 @@ static void pass_event(struct target *target, const char *json, size_t len,
     buf_free(&corrected);
 }
 
+/* pydevd's warning that the injection takes its time: a page of the relay's own source code. */
+static bool is_of_injection(const char *json, const struct envelope *event)
+{
+    struct span category;
+    if (!text_equal(event->name, "output") || !event->body.len ||
+        !scan_find(json, event->body, "category", &category) ||
+        !scan_string_is(json, category, "important"))
+        return false;
+    char *output = scan_string_at(json, event->body, "output");
+    bool is = output && inject_is_warned_of(output);
+    free(output);
+    return is;
+}
+
 static void on_link_event(void *arg, const char *json, size_t len, const struct envelope *envelope)
 {
     struct target *target = target_checked(arg);
@@ -86,7 +101,7 @@ static void on_link_event(void *arg, const char *json, size_t len, const struct 
         return;
     }
     stopped_threads_event(&target->stopped, json, envelope);
-    if (target->state >= TARGET_READY)
+    if (target->state >= TARGET_READY && !is_of_injection(json, envelope))
         pass_event(target, json, len, envelope);
 }
 

@@ -1,6 +1,7 @@
 #include "relay/inject/inject.h"
 
 #include "base/buf.h"
+#include "base/text.h"
 #include "relay/inject/inject_source.h"
 
 #include <stdlib.h>
@@ -292,10 +293,12 @@ static void add_step(struct buf *out, const struct injection *step)
     buf_add_string(out, "),");
 }
 
+#define BEGIN "(lambda n:(exec(n['runner'],n),n['run'](n['steps']))[1])"
+
 char *inject_expression(const struct inject_options *options)
 {
     struct buf out = {0};
-    buf_add_string(&out, "(lambda n:(exec(n['runner'],n),n['run'](n['steps']))[1])({'runner':");
+    buf_add_string(&out, BEGIN "({'runner':");
     add_literal(&out, runner);
     buf_add_string(&out, ",'steps':[");
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
@@ -303,4 +306,9 @@ char *inject_expression(const struct inject_options *options)
             add_step(&out, &table[i]);
     buf_add_string(&out, "]})");
     return buf_take(&out);
+}
+
+bool inject_is_warned_of(const char *output)
+{
+    return text_starts(output, "Evaluating: " BEGIN);
 }

@@ -53,6 +53,10 @@ struct inject_options {
 /* Returns one line of plain ASCII that evaluates to a string or None; the caller frees. Pure. */
 char *inject_expression(const struct inject_options *options);
 
+/* True for the `output` of pydevd's warning that the expression takes longer than 3 s, which has
+ * all of it as its text. Pure. */
+bool inject_is_warned_of(const char *output);
+
 /* How long debugpy's adapter by itself holds the task while the network to its client is cut. */
 enum { INJECT_CUT_DEBUGPY_S = 16 };
 /* The same time by the worker's answer (NULL: none), in seconds; 0 if the answer does not have

@@ -234,6 +234,24 @@ def test_an_injection_that_fails_is_no_failure(adapter, relay):
     relay.disconnect()
 
 
+def test_a_slow_injection_is_not_shown_to_the_client(adapter, relay):
+    """pydevd warns of an evaluation of more than 3 s, with all of its text; it may do so right behind the answer."""
+    relay.start()
+    injection = adapter.requests("evaluate")[0]["arguments"]["expression"]
+    warnings = [f"Evaluating: {expression} did not finish after 3.00 seconds.\nThis may mean a number of things:\n"
+                for expression in (injection, "slow(1)")]
+
+    def warn(connection, request):
+        for warning in warnings:
+            connection.event("output", {"category": "important", "output": warning})
+        connection.respond(request, {"result": "2", "variablesReference": 0, "type": "int", "presentationHint": {}})
+
+    adapter.on["evaluate"] = warn
+    relay.evaluate("slow(1)", 3)
+    assert [e["body"]["output"] for e in relay.events("output")] == warnings[1:]
+    relay.disconnect()
+
+
 def test_already_being_debugged(adapter, relay):
     adapter.on["attach"] = lambda c, request: c.respond(request, success=False,
                                                         message="Server[pid=9] is already being debugged.")

@@ -2,6 +2,7 @@
  * there is for the integration tests. */
 #include "cmocka_prelude.h"
 
+#include "base/mem.h"
 #include "base/text.h"
 #include "relay/inject/inject.h"
 
@@ -41,6 +42,18 @@ static void it_is_one_line_of_ascii(void **state)
         assert_true(text_ends(expression, "]})"));
         free(expression);
     }
+}
+
+static void a_warning_of_it_is_known(void **state)
+{
+    char *expression = inject_expression(&all_options[0]);
+    char *output = mem_format("Evaluating: %s did not finish after 3.00 seconds.", expression);
+    (void)state;
+    assert_true(inject_is_warned_of(output));
+    assert_false(inject_is_warned_of(expression));
+    assert_false(inject_is_warned_of("Evaluating: (lambda n: n)(2) did not finish"));
+    free(output);
+    free(expression);
 }
 
 static void rows_follow_the_options(void **state)
@@ -201,6 +214,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_one_line_of_ascii),
+        cmocka_unit_test(a_warning_of_it_is_known),
         cmocka_unit_test(rows_follow_the_options),
         cmocka_unit_test(without_an_adapter_it_is_left_alone),
         cmocka_unit_test(named_rows),
