@@ -100,17 +100,16 @@ class Debugger:
             return
         files = sys.modules["pydevd_file_utils"]
         files.setup_client_server_paths([(self.original + "/", self.copy + "/"), ("/", "/")])
-        name_file = files._abs_and_canonical_path
-        if hasattr(name_file, "raydbg"):
-            return
 
-        def name_copy(filename, *more):
-            if filename.startswith(self.original + "/"):
-                filename = self.copy + filename[len(self.original):]
-            return name_file(filename, *more)
+        def map_copy(name_file):
+            def name_copy(filename, *more):
+                if filename.startswith(self.original + "/"):
+                    filename = self.copy + filename[len(self.original):]
+                return name_file(filename, *more)
 
-        name_copy.raydbg = True
-        files._abs_and_canonical_path = name_copy
+            return name_copy
+
+        replace_once(files, "_abs_and_canonical_path", map_copy)
 
     def tidy(self):
         """Takes out what is left of a pydevd whose connection has ended. One that a relay's keeper holds stays."""
@@ -201,6 +200,15 @@ class Debugger:
         for thread in own.reader, own.writer:
             if getattr(thread, "sock", None) is not None:
                 thread.sock.close()
+
+
+def replace_once(owner, name, replace):
+    """Puts what `replace` makes of a function of another's in its place, unless that was done before."""
+    function = getattr(owner, name)
+    if not hasattr(function, "raydbg"):
+        replaced = replace(function)
+        replaced.raydbg = True
+        setattr(owner, name, replaced)
 
 
 importing = contextlib.ExitStack()  # restores what import_debugger() has changed; a child may be forked meanwhile
@@ -312,18 +320,16 @@ def untrace_threads():
 def stop_late_tracing():
     """A frame in which a client has stepped has pydevd's trace function also when that pydevd has ended: before Python 3.12,
     the frame's next line would have it trace the thread again."""
-    debugger_type = sys.modules["pydevd"].PyDB
-    enable = debugger_type.enable_tracing
-    if sys.version_info >= (3, 12) or hasattr(enable, "raydbg"):
-        return
+    def late(enable):
+        def enable_tracing(self, *arguments, **named):
+            enable(self, *arguments, **named)
+            if self.pydb_disposed:  # is so before untrace_threads(): one of the two comes last
+                self.disable_tracing()
 
-    def enable_tracing(self, *arguments, **named):
-        enable(self, *arguments, **named)
-        if self.pydb_disposed:  # is so before untrace_threads(): one of the two comes last
-            self.disable_tracing()
+        return enable_tracing
 
-    enable_tracing.raydbg = True
-    debugger_type.enable_tracing = enable_tracing
+    if sys.version_info < (3, 12):
+        replace_once(sys.modules["pydevd"].PyDB, "enable_tracing", late)
 
 
 def renew_state(thread):
@@ -378,11 +384,8 @@ def share_with_ray():
     for module, name, share in (("ray.util.debugpy", "_ensure_debugger_port_open_thread_safe", share_breakpoint),
                                 ("ray.util.rpdb", "_connect_ray_pdb", share_get)):
         of_ray = sys.modules.get(module)
-        opened = getattr(of_ray, name, None)
-        if opened is not None and not hasattr(opened, "raydbg"):
-            shared = share(opened)
-            shared.raydbg = True
-            setattr(of_ray, name, shared)
+        if getattr(of_ray, name, None) is not None:
+            replace_once(of_ray, name, share)
 
 
 def wait_for_debugger():

@@ -39,7 +39,6 @@ class Starts:
                     self.under_way -= 1
                     self.changing.notify_all()
 
-        guarded.raydbg = True
         return guarded
 
     def end(self):
@@ -85,7 +84,5 @@ def starved_s():
 def guard_pydevd():
     """pydevd begins threads of its own, also to set the trace function of each thread."""
     daemon_threads = importlib.import_module("_pydevd_bundle.pydevd_daemon_thread")
-    for owner, name in (daemon_threads.PyDBDaemonThread, "start"), (sys.modules["pydevd_tracing"], "set_trace_to_threads"):
-        start = getattr(owner, name)
-        if not hasattr(start, "raydbg"):
-            setattr(owner, name, starts.guard(start))
+    replace_once(daemon_threads.PyDBDaemonThread, "start", starts.guard)
+    replace_once(sys.modules["pydevd_tracing"], "set_trace_to_threads", starts.guard)
