@@ -132,6 +132,11 @@ struct python_dump_problem python_dump_problem(const char *words)
           "it must be in the cluster's Python environment: pip install memray on every node"}},
         {"lldb or gdb",
          {"memray needs gdb or lldb on the node, which has neither", "install gdb on the node"}},
+        {"An unexpected error occurred. Run with --verbose",
+         {"the node's debugger could not put memray into the process",
+          "gdb before 14 cannot on processors with AMX (Intel Sapphire Rapids and later): install "
+          "gdb 14 or later on the node, or pip install gdb-for-pwndbg in the cluster's Python "
+          "environment, in front of the old one on Ray's PATH"}},
         {"'sudo'",
          {"this version of Ray starts py-spy by sudo, which the node does not have",
           "install sudo on the node, or a newer Ray"}},

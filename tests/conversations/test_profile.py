@@ -199,6 +199,7 @@ def test_memory_of_one_process(allowed, tmp_path):  # noqa: F811
     assert "still be in the process" in run(allowed, "profile", "--memory", name, "-o", str(file), "-y", code=FAILED)
     allowed.warning = None
     for words, says in (("Failed to execute: memray is not installed", "pip install memray"), ("no lldb or gdb here", "install gdb"),
+                        ("An unexpected error occurred. Run with --verbose to debug the failure.", "gdb 14 or later"),
                         ("=== stderr ===\nsomething new\n", "something new")):
         allowed.profiles[pid] = ValueError(words)
         said = run(allowed, "profile", "--memory", name, "-o", str(file), "-y", code=FAILED)
