@@ -11,16 +11,13 @@ struct object_id_map {
 
 /* An id with its hash, for look-ups in several maps. */
 struct object_probe {
-    struct id_key key;
+    union {
+        struct object_id id; /* the key's first bytes; the others are zero */
+        struct id_key key;
+    };
     uint64_t hash;
 };
 void object_probe(struct object_probe *probe, const struct object_id *id);
-static inline struct object_id object_probe_id(const struct object_probe *probe)
-{
-    struct object_id id;
-    memcpy(id.bytes, probe->key.bytes, sizeof id.bytes);
-    return id;
-}
 void *object_id_map_find(const struct object_id_map *table, const struct object_probe *probe);
 
 /* `value` is not NULL. It replaces an earlier value of the same id. */

@@ -29,7 +29,7 @@ static int64_t size_of(const struct object_facts *facts)
 
 static bool is_handle(const struct object_facts *facts)
 {
-    return object_origin_is_handle(&facts->id);
+    return object_origin_is_handle(facts->id);
 }
 
 /* --- its state --- */
@@ -248,7 +248,7 @@ static char *describe_call_site(const struct object_facts *facts)
 static char *describe_reference(const struct object_facts *facts)
 {
     char hex[ID_TEXT(ID_OBJECT_BYTES)];
-    object_id_hex(&facts->id, hex);
+    object_id_hex(facts->id, hex);
     return mem_format("ObjectRef(%s)", hex);
 }
 
@@ -306,7 +306,7 @@ static char *describe_creator(const struct object_facts *facts)
 {
     char job[ID_TEXT(ID_JOB_BYTES)];
     struct object_origin origin;
-    object_origin_read(&facts->id, &origin);
+    object_origin_read(facts->id, &origin);
     const char *put = origin.put ? ", by ray.put" : "";
     if (origin.kind == ORIGIN_DRIVER) {
         job_id_brief(origin.job_id, job);

@@ -15,7 +15,7 @@ enum object_owner {
 
 /* All borrowed. */
 struct object_facts {
-    struct object_id id;
+    const struct object_id *id;
     const struct ray_object_ref *ref; /* this worker's reference; NULL: `ref_why` */
     const char *ref_why;
     bool mine; /* this worker owns it */

@@ -133,7 +133,7 @@ static void add_finding(const struct worker_objects *objects, const struct findi
 static void add_creator(const struct worker_objects *objects, struct object_facts *out)
 {
     struct object_origin origin;
-    object_origin_read(&out->id, &origin);
+    object_origin_read(out->id, &origin);
     const char *hinted = record_cache_hinted(objects->records, origin.task_id);
     out->task = record_cache_known_task(objects->records, hinted ? hinted : origin.task_id);
     if (origin.kind == ORIGIN_ACTOR)
@@ -155,27 +155,22 @@ static void add_reasons(const struct worker_objects *objects, const struct findi
 }
 
 /* The note of the previous stop counts until the object is known at this stop. */
-void known_object_find(const struct worker_objects *objects, struct known_object *it)
+struct known_object known_object_find(const struct worker_objects *objects,
+                                      const struct object_probe *probe)
 {
-    it->finding = owners_find(objects->owners, &it->probe);
+    struct known_object it = {.probe = probe, .finding = owners_find(objects->owners, probe)};
     bool again = objects->state == WORKER_OBJECTS_ASKING ||
-                 (objects->state == WORKER_OBJECTS_KNOWN && !(it->finding && it->finding->done));
-    it->earlier = again ? object_last_stop_find(&objects->earlier, &it->probe) : NULL;
-}
-
-void worker_objects_find(const struct worker_objects *objects, const struct object_id *id,
-                         struct known_object *out)
-{
-    object_probe(&out->probe, id);
-    known_object_find(objects, out);
+                 (objects->state == WORKER_OBJECTS_KNOWN && !(it.finding && it.finding->done));
+    it.earlier = again ? object_last_stop_find(&objects->earlier, probe) : NULL;
+    return it;
 }
 
 /* What a note is made of: all that is known of an object, except what made it. */
 static void collect(const struct worker_objects *objects, const struct known_object *it,
                     struct object_facts *out)
 {
-    out->id = object_probe_id(&it->probe);
-    out->ref = objects->known ? object_id_map_find(&objects->refs, &it->probe) : NULL;
+    out->id = &it->probe->id;
+    out->ref = objects->known ? object_id_map_find(&objects->refs, it->probe) : NULL;
     out->task = NULL;
     out->actor = NULL;
     add_finding(objects, it->finding, out);
@@ -195,8 +190,9 @@ bool known_object_can_tell(const struct worker_objects *objects, const struct kn
 
 bool worker_objects_can_tell(const struct worker_objects *objects, const struct object_id *id)
 {
-    struct known_object it;
-    worker_objects_find(objects, id, &it);
+    struct object_probe probe;
+    object_probe(&probe, id);
+    struct known_object it = known_object_find(objects, &probe);
     return known_object_can_tell(objects, &it);
 }
 
@@ -219,8 +215,9 @@ bool known_object_note(const struct worker_objects *objects, const struct known_
 bool worker_objects_note(const struct worker_objects *objects, const struct object_id *id,
                          struct object_note *out)
 {
-    struct known_object it;
-    worker_objects_find(objects, id, &it);
+    struct object_probe probe;
+    object_probe(&probe, id);
+    struct known_object it = known_object_find(objects, &probe);
     return known_object_note(objects, &it, out);
 }
 
@@ -229,8 +226,9 @@ void worker_objects_describe(const struct worker_objects *objects, const struct 
                              struct object_property out[OBJECT_DETAILS])
 {
     struct object_facts facts;
-    struct known_object it;
-    worker_objects_find(objects, id, &it);
+    struct object_probe probe;
+    object_probe(&probe, id);
+    struct known_object it = known_object_find(objects, &probe);
     collect(objects, &it, &facts);
     add_creator(objects, &facts);
     add_reasons(objects, it.finding, &facts);

@@ -71,17 +71,16 @@ INVARIANT_MAGIC(worker_objects, 0x6b211ad0)
 
 /* One object: its id, what was found out about it, and its note of the previous stop. */
 struct known_object {
-    struct object_probe probe;
+    const struct object_probe *probe;
     const struct finding *finding; /* or NULL */
     const struct object_note *earlier;
 };
 
 /* worker_objects_known.c */
-/* Sets all of *it from its probe. */
-void known_object_find(const struct worker_objects *objects, struct known_object *it);
-void worker_objects_find(const struct worker_objects *objects, const struct object_id *id,
-                         struct known_object *out);
-/* worker_objects_can_tell() and worker_objects_note() for what worker_objects_find() gave. */
+/* `probe` is borrowed. */
+struct known_object known_object_find(const struct worker_objects *objects,
+                                      const struct object_probe *probe);
+/* worker_objects_can_tell() and worker_objects_note() for what known_object_find() gave. */
 bool known_object_can_tell(const struct worker_objects *objects, const struct known_object *it);
 bool known_object_note(const struct worker_objects *objects, const struct known_object *it,
                        struct object_note *out);

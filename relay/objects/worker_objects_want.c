@@ -48,16 +48,14 @@ struct object_lookup worker_objects_lookup(struct worker_objects *objects,
                                            const struct object_probe *probe, bool want,
                                            struct object_note *out)
 {
-    struct known_object it = {.probe = *probe};
-    known_object_find(objects, &it);
+    struct known_object it = known_object_find(objects, probe);
     bool asks = want && !it.finding;
     bool known = !asks && known_object_note(objects, &it, out);
     /* Wanting an object again is of use only while it is pending. */
     asks = asks || (want && known && out->state == OBJECT_STATE_PENDING);
     if (asks) {
-        struct object_id id = object_probe_id(probe);
-        worker_objects_want(objects, &id);
-        known_object_find(objects, &it);
+        worker_objects_want(objects, &probe->id);
+        it = known_object_find(objects, probe);
         known = known_object_note(objects, &it, out);
     }
     return (struct object_lookup){known_object_can_tell(objects, &it), known};

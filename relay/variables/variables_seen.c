@@ -206,8 +206,7 @@ static void note_name(struct known *known, const struct object_probe *probe,
     char *names = join_names(old, name, within);
     if (!names)
         return;
-    struct object_id id = object_probe_id(probe);
-    object_id_map_set(&known->by_object, &id, names);
+    object_id_map_set(&known->by_object, &probe->id, names);
     free(old);
 }
 

@@ -19,11 +19,12 @@ static const char *node_name(void *arg, const char *node_id)
     return text_equal(node_id, N1) ? "node-1" : "node-2";
 }
 
-static struct object_id id(const char *hex)
+/* The last id. */
+static const struct object_id *id(const char *hex)
 {
-    struct object_id out;
+    static struct object_id out;
     assert_true(object_id_parse(hex, strlen(hex), &out));
-    return out;
+    return &out;
 }
 
 /* Facts of an object that is all well: this worker's own. */
@@ -243,7 +244,7 @@ static void check_origin(const char *hex, enum object_origin_kind kind, bool put
                          const char *task_id, const char *actor_id)
 {
     struct object_origin origin;
-    struct object_id from = id(hex);
+    struct object_id from = *id(hex);
     object_origin_read(&from, &origin);
     assert_int_equal(origin.kind, kind);
     assert_int_equal(origin.put, put);
