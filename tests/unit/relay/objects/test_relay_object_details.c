@@ -244,8 +244,7 @@ static void check_origin(const char *hex, enum object_origin_kind kind, bool put
                          const char *task_id, const char *actor_id)
 {
     struct object_origin origin;
-    struct object_id from = *id(hex);
-    object_origin_read(&from, &origin);
+    object_origin_read(id(hex), &origin);
     assert_int_equal(origin.kind, kind);
     assert_int_equal(origin.put, put);
     assert_string_equal(origin.task_id, task_id);
