@@ -90,7 +90,8 @@ static const struct injection table[] = {
      true},
     {"leaving",
      "no thread stops for a client that has left", /* ahead of those that wrap do_wait_suspend() */
-     "pydevd.py: set_suspend(), do_wait_suspend(); pydevd_api.py: request_disconnect()",
+     "pydevd.py: block_until_configuration_done(), set_suspend(), do_wait_suspend(); "
+     "pydevd_api.py: request_disconnect()",
      inject_leaving,
      {3, 0},
      {4, 0},

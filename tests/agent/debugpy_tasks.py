@@ -60,6 +60,31 @@ def pool():
         thread.join()
 
 
+def pool_late():
+    """Two threads wait for a client; one of them does not look again before that has come and left."""
+    threads = [threading.Thread(target=walk) for _ in range(2)]
+    threads[0].start()
+    while not any(waits(frame) for frame in sys._current_frames().values()):
+        time.sleep(0.2)
+    pydb, left = sys.modules["pydevd"].PyDB, threading.Event()
+    process, disconnect = pydb.process_internal_commands, pydb.on_disconnect
+
+    def process_late(self, *given):
+        if threading.current_thread() is threads[1] and not left.is_set():
+            print("WAITING", flush=True)
+            left.wait()
+        return process(self, *given)
+
+    def on_disconnect(self):
+        disconnect(self)
+        left.set()
+
+    pydb.process_internal_commands, pydb.on_disconnect = process_late, on_disconnect
+    threads[1].start()
+    for thread in threads:
+        thread.join()
+
+
 def waits(frame):
     while frame and frame.f_code.co_name != "_wait_for_attach":
         frame = frame.f_back

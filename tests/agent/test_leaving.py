@@ -73,6 +73,15 @@ def test_a_thread_does_not_stop_for_a_client_that_has_left(start_worker, leave):
     assert worker.outcome() == "RESULT None"
 
 
+@LEAVES
+def test_a_thread_that_has_not_seen_the_client_goes_on_with_the_others(start_worker, leave):
+    """pydevd's threads poll for a client, so it can come and leave between two looks."""
+    worker = start_worker("pool_late")
+    worker.wait_for("WAITING")
+    leave(attached(worker))
+    assert worker.outcome() == "RESULT None"
+
+
 def served(worker):
     """The next client is, at once, and the task has suffered nothing."""
     session = attached(worker)
