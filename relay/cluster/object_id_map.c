@@ -8,24 +8,33 @@ static void *pointer(const uint64_t *value)
     return value ? (void *)(uintptr_t)*value : NULL;
 }
 
-/* Writes whole 64-bit words, because the hash reads such words: a load that spans two smaller
- * stores stalls the processor. */
+/* No word goes through an array in memory: a load that spans two smaller stores stalls the
+ * processor, and compilers load two words at once. */
 void object_probe(struct object_probe *probe, const struct object_id *id)
 {
-    uint64_t words[FIXED_MAP_KEY / sizeof(uint64_t)];
-    const size_t whole = 3 * sizeof *words;
+    uint64_t a, b, c, d;
     uint32_t rest;
-    memcpy(words, id->bytes, whole);
-    memcpy(&rest, id->bytes + whole, sizeof rest);
-    words[3] = le32toh(rest);
-    words[3] = htole64(words[3]);
-    memcpy(probe->key.bytes, words, sizeof words);
-    probe->hash = fixed_map_hash(&probe->key);
+    _Static_assert(sizeof id->bytes == 3 * sizeof a + sizeof rest, "the words of an id");
+    memcpy(&a, id->bytes, sizeof a);
+    memcpy(&b, id->bytes + sizeof a, sizeof b);
+    memcpy(&c, id->bytes + 2 * sizeof a, sizeof c);
+    memcpy(&rest, id->bytes + 3 * sizeof a, sizeof rest);
+    d = htole64((uint64_t)le32toh(rest));
+    memcpy(probe->key.bytes, &a, sizeof a);
+    memcpy(probe->key.bytes + sizeof a, &b, sizeof b);
+    memcpy(probe->key.bytes + 2 * sizeof a, &c, sizeof c);
+    memcpy(probe->key.bytes + 3 * sizeof a, &d, sizeof d);
+    probe->hash = fixed_map_hash_words(a, b, c, d);
 }
 
 void *object_id_map_find(const struct object_id_map *table, const struct object_probe *probe)
 {
     return pointer(fixed_map_find(&table->map, &probe->key, probe->hash));
+}
+
+void *object_id_map_find_next(struct object_id_map *table, const struct object_probe *probe)
+{
+    return pointer(fixed_map_find_next(&table->map, &probe->key, probe->hash));
 }
 
 void object_id_map_set(struct object_id_map *table, const struct object_id *id, void *value)

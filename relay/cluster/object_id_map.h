@@ -19,6 +19,8 @@ struct object_probe {
 };
 void object_probe(struct object_probe *probe, const struct object_id *id);
 void *object_id_map_find(const struct object_id_map *table, const struct object_probe *probe);
+/* The same, faster for ids that are looked up in the order in which they were added. */
+void *object_id_map_find_next(struct object_id_map *table, const struct object_probe *probe);
 
 /* `value` is not NULL. It replaces an earlier value of the same id. */
 void object_id_map_set(struct object_id_map *table, const struct object_id *id, void *value);

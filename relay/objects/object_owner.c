@@ -104,9 +104,9 @@ bool owners_settled(const struct owners *owners)
     return true;
 }
 
-const struct finding *owners_find(const struct owners *owners, const struct object_probe *probe)
+const struct finding *owners_find(struct owners *owners, const struct object_probe *probe)
 {
-    const struct query *query = object_id_map_find(&owners->by_id, probe);
+    const struct query *query = object_id_map_find_next(&owners->by_id, probe);
     return query ? &query->finding : NULL;
 }
 

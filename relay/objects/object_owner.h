@@ -52,6 +52,6 @@ void owners_forget(struct owners *owners);
 bool owners_settled(const struct owners *owners);
 /* The findings in the order of owners_want(); NULL past the last. */
 const struct finding *owners_at(const struct owners *owners, size_t index);
-const struct finding *owners_find(const struct owners *owners, const struct object_probe *probe);
+const struct finding *owners_find(struct owners *owners, const struct object_probe *probe);
 
 #endif

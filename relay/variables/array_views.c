@@ -109,7 +109,7 @@ void variables_ask_view(struct variables *it, struct worker_objects *objects, in
         return;
     const struct known_row *same = known_view(&it->known, row->frame, row->evaluate_name);
     if (same) {
-        struct object_id id = same->view_of;
+        struct object_id id = same->id;
         known_set_view(&it->known, reference, &id);
         return;
     }

@@ -89,7 +89,7 @@ static void add_children(struct render *render, const struct held *held, struct 
         render_shows(render, TOLD_ALL_OF_OBJECT, &id, NULL);
         rows_describe(&render->rows, &id, rows);
     } else if (row->view == VIEW_OF) {
-        struct object_id id = row->view_of;
+        struct object_id id = row->id;
         struct buf text = {0};
         render_object(render, &id);
         row_object_text(&render->rows, &id, &text);
@@ -110,7 +110,7 @@ static char *view_mark(const struct render *render, const char *json, struct spa
         row = known_view(&render->it->known, row->frame, row->evaluate_name);
     if (!row || row->view != VIEW_OF)
         return NULL;
-    object_id_hex(&row->view_of, hex);
+    object_id_hex(&row->id, hex);
     return mem_format("view of ObjectRef(%s) · ", hex);
 }
 

@@ -199,7 +199,7 @@ static char *join_names(const char *old, struct annotate_name name, bool within)
 static void note_name(struct known *known, const struct object_probe *probe,
                       struct annotate_name name, bool within)
 {
-    char *old = object_id_map_find(&known->by_object, probe);
+    char *old = object_id_map_find_next(&known->by_object, probe);
     if (!name.len || (!within && is_text(old, name)) ||
         (!old && known->by_object.map.count == NAMES_LIMIT))
         return;
@@ -231,7 +231,8 @@ void known_note(struct known *known, const struct annotate_seen *seen,
     bool is_ref = seen->kind == ANNOTATE_REF;
     row->frame = frame;
     row->is_ref = is_ref;
-    row->id = seen->id;
+    if (is_ref)
+        row->id = seen->id;
     if (seen->kind != ANNOTATE_ARRAY || is_text(row->evaluate_name, seen->evaluate_name))
         return;
     row->is_array = true;
@@ -260,7 +261,7 @@ void known_set_view(struct known *known, int64_t reference, const struct object_
     known->views += id != NULL;
     row->view = id ? VIEW_OF : VIEW_OF_NOTHING;
     if (id)
-        row->view_of = *id;
+        row->id = *id;
 }
 
 void known_forget_view(struct known *known, int64_t reference)

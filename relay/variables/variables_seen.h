@@ -15,13 +15,13 @@ struct known_run {
 /* A row with a reference that is an ObjectRef or an array. */
 struct known_row {
     int64_t reference;
-    int64_t frame; /* DAP's frameId; 0: not known */
-    bool is_ref, is_array;
-    struct object_id id; /* is_ref */
+    int64_t frame;       /* DAP's frameId; 0: not known */
     char *evaluate_name; /* is_array; "" if it has none */
-    /* is_array: the object whose memory it shows, once that is known. */
+    /* The object: of a reference itself, or the one whose memory an array shows (VIEW_OF). */
+    struct object_id id;
+    bool is_ref, is_array;
+    /* is_array: if it shows an object's memory. */
     enum known_view { VIEW_NOT_ASKED, VIEW_ASKED, VIEW_OF, VIEW_OF_NOTHING } view;
-    struct object_id view_of;
 };
 
 /* All zero is empty. */

@@ -33,6 +33,32 @@ static void test_what_is_set_is_there(void **state)
     assert_int_equal(map.count, 0);
 }
 
+/* In order, in reverse, with keys that are absent, and while the map grows. */
+static void test_what_is_looked_up_next(void **state)
+{
+    (void)state;
+    enum { COUNT = 1000 };
+    struct fixed_map map = {0};
+    struct id_key key = key_of(0);
+    assert_null(fixed_map_find_next(&map, &key, fixed_map_hash(&key)));
+    for (uint64_t i = 0; i < COUNT; i++) {
+        key = key_of(i);
+        assert_null(fixed_map_find_next(&map, &key, fixed_map_hash(&key)));
+        fixed_map_set(&map, &key, i, COUNT);
+        assert_int_equal(*fixed_map_find_next(&map, &key, fixed_map_hash(&key)), i);
+        key = key_of(i / 2);
+        assert_int_equal(*fixed_map_find_next(&map, &key, fixed_map_hash(&key)), i / 2);
+    }
+    for (uint64_t i = 0; i < 3 * COUNT; i++) {
+        uint64_t number = i < COUNT ? i : i < 2 * COUNT ? 2 * COUNT - 1 - i : i - 2 * COUNT;
+        struct id_key absent = key_of(COUNT + i);
+        key = key_of(number);
+        assert_null(fixed_map_find_next(&map, &absent, fixed_map_hash(&absent)));
+        assert_int_equal(*fixed_map_find_next(&map, &key, fixed_map_hash(&key)), number);
+    }
+    fixed_map_clear(&map);
+}
+
 /* Objects of few tasks, whose numbers count up, and the same of many tasks. */
 static void test_ids_that_are_near(void **state)
 {
@@ -125,6 +151,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_set_is_there),
+        cmocka_unit_test(test_what_is_looked_up_next),
         cmocka_unit_test(test_ids_that_are_near),
         cmocka_unit_test(test_keys_with_one_hash_are_told_apart),
         cmocka_unit_test(test_the_last_byte_counts),
