@@ -23,10 +23,13 @@ struct work {
     /* The current row's: */
     int64_t reference;        /* variablesReference; 0: cannot be expanded */
     struct object_note noted; /* `ref_prefix` is made from this; many objects have the same */
-    struct buf ref_prefix;
+    struct buf ref_prefix;    /* escaped */
     struct buf prefix, words, unescaped, type, name, evaluate_name;
     struct edit edits[2]; /* for its value and its hint */
     size_t count;
+    struct {
+        int64_t first, last; /* 0: none */
+    } children;              /* the latest run of references in the rows */
 };
 
 /* --- edits --- */
@@ -73,25 +76,26 @@ static void edit_insert(struct work *work, size_t at, const char *text)
     edit_add(work, at, text, strlen(text));
 }
 
-/* Puts `prefix` in front of the value. Of its bytes only quotes and backslashes need an escape. */
-static void edit_prefix(struct work *work, const struct buf *prefix, struct span value)
+/* Of the bytes of a prefix only quotes and backslashes need an escape. */
+static void prefix_escape(const struct buf *prefix, struct buf *out)
 {
-    if (!prefix->len)
-        return;
-    if (bytes_plain_end(prefix->data, 0, prefix->len) < prefix->len) {
-        work->words.len = 0;
-        for (size_t at = 0; at < prefix->len;) {
-            size_t end = bytes_plain_end(prefix->data, at, prefix->len);
-            buf_add(&work->words, prefix->data + at, end - at);
-            if (end < prefix->len) {
-                buf_add(&work->words, "\\", 1);
-                buf_add(&work->words, prefix->data + end++, 1);
-            }
-            at = end;
+    out->len = 0;
+    for (size_t at = 0; at < prefix->len;) {
+        size_t end = bytes_plain_end(prefix->data, at, prefix->len);
+        buf_add(out, prefix->data + at, end - at);
+        if (end < prefix->len) {
+            buf_add(out, "\\", 1);
+            buf_add(out, prefix->data + end++, 1);
         }
-        prefix = &work->words;
+        at = end;
     }
-    edit_add(work, value.at + 1, prefix->data, prefix->len);
+}
+
+/* Puts an escaped prefix in front of the value. */
+static void edit_prefix(struct work *work, const struct buf *escaped, struct span value)
+{
+    if (escaped->len)
+        edit_add(work, value.at + 1, escaped->data, escaped->len);
 }
 
 static bool has_read_only(const struct work *work, struct span attributes, bool *empty)
@@ -110,10 +114,11 @@ static bool has_read_only(const struct work *work, struct span attributes, bool 
 /* Adds "readOnly". A member of the wrong type gets a duplicate behind it; the last one counts. */
 static void edit_hint(struct work *work, const struct annotate_row *row)
 {
+    static const char new_hint[] = ", \"presentationHint\": {\"attributes\": [\"readOnly\"]}";
     struct span hint = row->fields[FIELD_HINT], attributes, key, value;
     bool empty = true;
     if (!hint.len || work->text[hint.at] != '{') {
-        edit_insert(work, row->last, ", \"presentationHint\": {\"attributes\": [\"readOnly\"]}");
+        edit_add(work, row->last, new_hint, sizeof new_hint - 1);
         return;
     }
     if (scan_find(work->text, hint, "attributes", &attributes) &&
@@ -168,8 +173,9 @@ static const struct buf *note_prefix(struct work *work, const struct object_note
     if (is_same(note, &work->noted))
         return &work->ref_prefix;
     work->noted = *note;
-    work->ref_prefix.len = 0;
-    annotate_object_prefix(note, work->options, &work->ref_prefix);
+    work->prefix.len = 0;
+    annotate_object_prefix(note, work->options, &work->prefix);
+    prefix_escape(&work->prefix, &work->ref_prefix);
     return &work->ref_prefix;
 }
 
@@ -215,8 +221,10 @@ static void row_actor(struct work *work, const struct annotate_row *row, const c
     if (work->options->off || !work->source->actor ||
         !work->source->actor(work->source->arg, seen.actor_id, &note))
         return;
+    work->prefix.len = 0;
     annotate_actor_prefix(&note, work->options, &work->prefix);
-    edit_prefix(work, &work->prefix, row->fields[work->value]);
+    prefix_escape(&work->prefix, &work->words);
+    edit_prefix(work, &work->words, row->fields[work->value]);
 }
 
 static void row_container(struct work *work, const struct annotate_row *row, const char *text,
@@ -242,8 +250,10 @@ static void row_container(struct work *work, const struct annotate_row *row, con
     }
     if (work->options->off || !known)
         return;
+    work->prefix.len = 0;
     annotate_refs_prefix(&work->refs, bytes, unsized, work->options, &work->prefix);
-    edit_prefix(work, &work->prefix, row->fields[work->value]);
+    prefix_escape(&work->prefix, &work->words);
+    edit_prefix(work, &work->words, row->fields[work->value]);
 }
 
 static bool mentions_ref(const struct work *work, struct span value)
@@ -251,12 +261,34 @@ static bool mentions_ref(const struct work *work, struct span value)
     return bytes_find(work->text + value.at, 0, value.len, "ObjectRef(", 10) < value.len;
 }
 
-/* Reads the row's variablesReference, which debugpy writes as plain digits. */
+/* Reads the row's variablesReference, which debugpy writes as a few digits. */
 static void row_reference(struct work *work, const struct annotate_row *row)
 {
+    enum { FEW = 10 };
     struct span value = row->fields[FIELD_REFERENCE];
-    if (!value.len || !scan_integer(work->text, value, &work->reference))
+    size_t at = value.at, end = at + (value.len <= FEW ? value.len : 0);
+    work->reference = 0;
+    for (; at < end && work->text[at] >= '0' && work->text[at] <= '9'; at++)
+        work->reference = 10 * work->reference + (work->text[at] - '0');
+    if (value.len && (at == value.at || at < end) &&
+        !scan_integer(work->text, value, &work->reference))
         work->reference = 0;
+}
+
+static void children_flush(struct work *work)
+{
+    if (work->children.last && work->source->children)
+        work->source->children(work->source->arg, work->children.first, work->children.last);
+    work->children.first = work->children.last = 0;
+}
+
+static inline void child_add(struct work *work, int64_t reference)
+{
+    if (!work->children.last || reference != work->children.last + 1) {
+        children_flush(work);
+        work->children.first = reference;
+    }
+    work->children.last = reference;
 }
 
 static void row_annotate(struct work *work, const struct annotate_row *row)
@@ -270,7 +302,6 @@ static void row_annotate(struct work *work, const struct annotate_row *row)
     const char *text = annotate_row_content(row, FIELD_TYPE, &work->type, &len);
     if (!annotate_type_kind(text, len, &kind, &plain))
         return;
-    work->prefix.len = 0;
     if (kind == ANNOTATE_ARRAY) {
         see(work, row, &(struct annotate_seen){.kind = kind});
         return;
@@ -334,12 +365,13 @@ static size_t rows_annotate(struct work *work, size_t at)
             return 0;
         if (is_row) {
             row_reference(work, &row);
-            if (work->reference > 0 && work->source->child)
-                work->source->child(work->source->arg, work->reference);
+            if (work->reference > 0)
+                child_add(work, work->reference);
             row_annotate(work, &row);
             edits_write(work);
         }
     } while (goes_on(work, &at, ']'));
+    children_flush(work);
     return at;
 }
 

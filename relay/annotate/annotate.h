@@ -82,9 +82,9 @@ struct annotate_source {
     /* Gets each row of an annotate_kind, annotated or not; right after a container also each object
      * in it, once, with the container's names and `reference` 0. May be NULL. */
     void (*seen)(void *arg, const struct annotate_seen *seen);
-    /* Gets the variablesReference of each row of a `variables` response, of any kind, that can be
-     * expanded. May be NULL. */
-    void (*child)(void *arg, int64_t reference);
+    /* Gets the variablesReferences of the rows of a `variables` response, of any kind, that can be
+     * expanded: each run of rows whose references count up by one. May be NULL. */
+    void (*children)(void *arg, int64_t first, int64_t last);
     void *arg;
 };
 

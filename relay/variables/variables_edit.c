@@ -69,11 +69,11 @@ static void source_seen(void *arg, const struct annotate_seen *seen)
     known_note(&render->it->known, seen, is_ref ? probe(render, &seen->id) : NULL, render->frame);
 }
 
-static void source_child(void *arg, int64_t reference)
+static void source_children(void *arg, int64_t first, int64_t last)
 {
     struct render *render = arg;
     if (render->frame)
-        known_inherit_run(&render->it->known, reference, reference, render->frame);
+        known_inherit_run(&render->it->known, first, last, render->frame);
 }
 
 /* Adds the rows in front of the debuggee's own. */
@@ -158,7 +158,7 @@ static bool annotate_held(const struct render *render, const struct held *held,
                           struct envelope *envelope, struct buf *out, const char **problem)
 {
     const struct annotate_source source = {source_object, ray_source_actor, source_seen,
-                                           source_child, (void *)(uintptr_t)render};
+                                           source_children, (void *)(uintptr_t)render};
     const struct annotate_options *options = render->rows.options;
     if (variables_unchecked(render->it, held)) {
         bool checked;

@@ -78,11 +78,13 @@ static inline void seen(void *arg, const struct annotate_seen *row)
                  row->evaluate_name.at);
 }
 
-static inline void child(void *arg, int64_t reference)
+static inline void children(void *arg, int64_t first, int64_t last)
 {
     struct log *log = arg;
-    size_t at = strlen(log->children);
-    snprintf(log->children + at, sizeof log->children - at, "%lld ", (long long)reference);
+    for (int64_t reference = first; reference <= last; reference++) {
+        size_t at = strlen(log->children);
+        snprintf(log->children + at, sizeof log->children - at, "%lld ", (long long)reference);
+    }
 }
 
 static const struct annotate_options plain_options;
@@ -94,7 +96,7 @@ static inline char *annotate(const char *command, const char *json,
     struct envelope envelope;
     const char *problem;
     struct buf out = {0};
-    struct annotate_source source = {object, actor, log ? seen : NULL, log ? child : NULL, log};
+    struct annotate_source source = {object, actor, log ? seen : NULL, log ? children : NULL, log};
     assert_int_equal(envelope_read(&envelope, json, strlen(json), &problem), 0);
     bool any = annotate_response(command, json, strlen(json), &envelope, options, &source, &out);
     assert_int_equal(any, out.len > 0);
