@@ -91,11 +91,17 @@ static void prefix_escape(const struct buf *prefix, struct buf *out)
     }
 }
 
-/* Puts an escaped prefix in front of the value. */
-static void edit_prefix(struct work *work, const struct buf *escaped, struct span value)
+static void edit_escaped(struct work *work, const struct buf *prefix, struct span value)
 {
-    if (escaped->len)
-        edit_add(work, value.at + 1, escaped->data, escaped->len);
+    if (prefix->len)
+        edit_add(work, value.at + 1, prefix->data, prefix->len);
+}
+
+/* Puts the row's prefix in front of the value. */
+static void edit_prefix(struct work *work, struct span value)
+{
+    prefix_escape(&work->prefix, &work->words);
+    edit_escaped(work, &work->words, value);
 }
 
 static bool has_read_only(const struct work *work, struct span attributes, bool *empty)
@@ -114,11 +120,10 @@ static bool has_read_only(const struct work *work, struct span attributes, bool 
 /* Adds "readOnly". A member of the wrong type gets a duplicate behind it; the last one counts. */
 static void edit_hint(struct work *work, const struct annotate_row *row)
 {
-    static const char new_hint[] = ", \"presentationHint\": {\"attributes\": [\"readOnly\"]}";
     struct span hint = row->fields[FIELD_HINT], attributes, key, value;
     bool empty = true;
     if (!hint.len || work->text[hint.at] != '{') {
-        edit_add(work, row->last, new_hint, sizeof new_hint - 1);
+        edit_insert(work, row->last, ", \"presentationHint\": {\"attributes\": [\"readOnly\"]}");
         return;
     }
     if (scan_find(work->text, hint, "attributes", &attributes) &&
@@ -173,7 +178,6 @@ static const struct buf *note_prefix(struct work *work, const struct object_note
     if (is_same(note, &work->noted))
         return &work->ref_prefix;
     work->noted = *note;
-    work->prefix.len = 0;
     annotate_object_prefix(note, work->options, &work->prefix);
     prefix_escape(&work->prefix, &work->ref_prefix);
     return &work->ref_prefix;
@@ -191,7 +195,7 @@ static void row_ref(struct work *work, const struct annotate_row *row, const cha
     if (work->options->off)
         return;
     if (object_note(work, &seen.id, &note))
-        edit_prefix(work, note_prefix(work, &note), row->fields[work->value]);
+        edit_escaped(work, note_prefix(work, &note), row->fields[work->value]);
     if (work->hints)
         edit_hint(work, row);
 }
@@ -221,10 +225,8 @@ static void row_actor(struct work *work, const struct annotate_row *row, const c
     if (work->options->off || !work->source->actor ||
         !work->source->actor(work->source->arg, seen.actor_id, &note))
         return;
-    work->prefix.len = 0;
     annotate_actor_prefix(&note, work->options, &work->prefix);
-    prefix_escape(&work->prefix, &work->words);
-    edit_prefix(work, &work->words, row->fields[work->value]);
+    edit_prefix(work, row->fields[work->value]);
 }
 
 static void row_container(struct work *work, const struct annotate_row *row, const char *text,
@@ -250,10 +252,8 @@ static void row_container(struct work *work, const struct annotate_row *row, con
     }
     if (work->options->off || !known)
         return;
-    work->prefix.len = 0;
     annotate_refs_prefix(&work->refs, bytes, unsized, work->options, &work->prefix);
-    prefix_escape(&work->prefix, &work->words);
-    edit_prefix(work, &work->words, row->fields[work->value]);
+    edit_prefix(work, row->fields[work->value]);
 }
 
 static bool mentions_ref(const struct work *work, struct span value)
@@ -261,17 +261,11 @@ static bool mentions_ref(const struct work *work, struct span value)
     return bytes_find(work->text + value.at, 0, value.len, "ObjectRef(", 10) < value.len;
 }
 
-/* Reads the row's variablesReference, which debugpy writes as a few digits. */
+/* Reads the row's variablesReference, which debugpy writes as plain digits. */
 static void row_reference(struct work *work, const struct annotate_row *row)
 {
-    enum { FEW = 10 };
     struct span value = row->fields[FIELD_REFERENCE];
-    size_t at = value.at, end = at + (value.len <= FEW ? value.len : 0);
-    work->reference = 0;
-    for (; at < end && work->text[at] >= '0' && work->text[at] <= '9'; at++)
-        work->reference = 10 * work->reference + (work->text[at] - '0');
-    if (value.len && (at == value.at || at < end) &&
-        !scan_integer(work->text, value, &work->reference))
+    if (!value.len || !scan_integer(work->text, value, &work->reference))
         work->reference = 0;
 }
 
@@ -302,6 +296,7 @@ static void row_annotate(struct work *work, const struct annotate_row *row)
     const char *text = annotate_row_content(row, FIELD_TYPE, &work->type, &len);
     if (!annotate_type_kind(text, len, &kind, &plain))
         return;
+    work->prefix.len = 0;
     if (kind == ANNOTATE_ARRAY) {
         see(work, row, &(struct annotate_seen){.kind = kind});
         return;
