@@ -53,8 +53,7 @@ def pool():
     threads = [threading.Thread(target=walk) for _ in range(3)]
     for thread in threads:
         thread.start()
-    while len([1 for frame in sys._current_frames().values() if waits(frame)]) < 3:
-        time.sleep(0.2)  # a first debugpy compiles itself meanwhile
+    until_waiting(3)
     print("WAITING", flush=True)
     for thread in threads:
         thread.join()
@@ -64,8 +63,7 @@ def pool_late():
     """Two threads wait for a client; one of them does not look again before that has come and left."""
     threads = [threading.Thread(target=walk) for _ in range(2)]
     threads[0].start()
-    while not any(waits(frame) for frame in sys._current_frames().values()):
-        time.sleep(0.2)
+    until_waiting(1)
     pydb, left = sys.modules["pydevd"].PyDB, threading.Event()
     process, disconnect = pydb.process_internal_commands, pydb.on_disconnect
 
@@ -83,6 +81,11 @@ def pool_late():
     threads[1].start()
     for thread in threads:
         thread.join()
+
+
+def until_waiting(count):
+    while len([1 for frame in sys._current_frames().values() if waits(frame)]) < count:
+        time.sleep(0.2)  # a first debugpy compiles itself meanwhile
 
 
 def waits(frame):

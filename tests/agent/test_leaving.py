@@ -65,18 +65,10 @@ def test_threads_that_wait_together_all_stop(start_worker):
 
 
 @LEAVES
-def test_a_thread_does_not_stop_for_a_client_that_has_left(start_worker, leave):
-    """It leaves at the first of three stops."""
-    worker = start_worker("pool")
-    worker.wait_for("WAITING")
-    leave(attached(worker))
-    assert worker.outcome() == "RESULT None"
-
-
-@LEAVES
-def test_a_thread_that_has_not_seen_the_client_goes_on_with_the_others(start_worker, leave):
-    """pydevd's threads poll for a client, so it can come and leave between two looks."""
-    worker = start_worker("pool_late")
+@pytest.mark.parametrize("debuggee", ["pool", "pool_late"])
+def test_a_thread_does_not_stop_for_a_client_that_has_left(start_worker, debuggee, leave):
+    """It leaves at the first of several stops. pydevd's threads poll for a client, so one can miss it (pool_late)."""
+    worker = start_worker(debuggee)
     worker.wait_for("WAITING")
     leave(attached(worker))
     assert worker.outcome() == "RESULT None"

@@ -384,9 +384,11 @@ def test_a_worker_killed_while_paused_disappears(cluster):
     watch.wait(("removed",), "Trainer.step")
     assert watch.interrupt()[0] == 0
     for address in WAYS.values():
-        assert names(listing(cluster, "--address", address)) == ["square"]
+        [square] = listing(cluster, "--address", address)
+        assert square["task_name"] == "square"
+        pids = row["pid"], square["pid"]
         # Ray tells of the end of the worker after that of its task: until then it is idle.
-        wait_for(lambda: not listing_of(cluster, [row["pid"]], "--all", "--address", address),
+        wait_for(lambda: [row["task_name"] for row in listing_of(cluster, pids, "--all", "--address", address)] == ["square"],
                  "the killed worker is not listed", every=0.3)
 
 
