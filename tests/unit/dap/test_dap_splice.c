@@ -30,6 +30,29 @@ static void test_edits(void **state)
     buf_free(&out);
 }
 
+/* Pieces of every length, in the middle of others: each byte is where it belongs, and no other is
+ * written. */
+static void test_pieces_of_each_length(void **state)
+{
+    (void)state;
+    enum { MOST = 300 };
+    char text[MOST], expected[2 * MOST + 8];
+    for (size_t i = 0; i < MOST; i++)
+        text[i] = (char)('!' + i % 89);
+    for (size_t first = 0; first <= MOST / 2; first++)
+        for (size_t with = 0; with <= 2 * 48; with += 1 + first % 3) {
+            struct buf out = {0};
+            const struct edit edit = {{first, 1}, text + 7, with};
+            size_t len = first + 1 + with / 2;
+            splice_apply(text, len, &edit, 1, &out);
+            char *end = mempcpy(mempcpy(expected, text, first), text + 7, with);
+            end = mempcpy(end, text + first + 1, len - first - 1);
+            *end = '\0';
+            assert_bytes(&out, expected, (size_t)(end - expected));
+            buf_free(&out);
+        }
+}
+
 static void test_seq(void **state)
 {
     (void)state;
@@ -119,6 +142,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_edits),
+        cmocka_unit_test(test_pieces_of_each_length),
         cmocka_unit_test(test_seq),
         cmocka_unit_test(test_extreme_numbers),
         cmocka_unit_test(test_nul_bytes_and_what_was_there_stay),
