@@ -261,11 +261,11 @@ static bool mentions_ref(const struct work *work, struct span value)
     return bytes_find(work->text + value.at, 0, value.len, "ObjectRef(", 10) < value.len;
 }
 
-/* Reads the row's variablesReference, which debugpy writes as plain digits. */
 static void row_reference(struct work *work, const struct annotate_row *row)
 {
     struct span value = row->fields[FIELD_REFERENCE];
-    if (!value.len || !scan_integer(work->text, value, &work->reference))
+    work->reference = value.len ? row->numbers[FIELD_REFERENCE] : 0;
+    if (value.len && !work->reference && !scan_integer(work->text, value, &work->reference))
         work->reference = 0;
 }
 
@@ -332,7 +332,7 @@ enum { INSIDE_BODY = 2, INSIDE_ROWS = 3, INSIDE_ROW = 4 };
 
 /* `at` is behind a member or an element: moves to the next one and returns true, or behind the
  * container, or to 0. */
-static bool goes_on(const struct work *work, size_t *at, char close)
+static inline bool goes_on(const struct work *work, size_t *at, char close)
 {
     *at = bytes_space_end(work->text, *at, work->end);
     char c = '\0';

@@ -101,15 +101,21 @@ static inline bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* The same for a value that is no string: mostly a reference. */
-static inline size_t other_end(const struct annotate_row *row, size_t at)
+/* The same for a value that is no string: mostly a reference. If it is a number of few digits, sets
+ * *number, else leaves it 0. */
+static inline size_t other_end(const struct annotate_row *row, size_t at, int64_t *number)
 {
-    size_t end = at;
+    enum { DIGITS_MOST = 18 };
+    size_t end = at, most = row->end - at > DIGITS_MOST ? at + DIGITS_MOST : row->end;
+    int64_t value = 0;
     if (at < row->end && row->text[at] != '0')
-        while (end < row->end && is_digit(row->text[end]))
-            end++;
+        for (; end < most && is_digit(row->text[end]); end++)
+            value = 10 * value + (row->text[end] - '0');
     bool whole = end > at && end < row->end && (row->text[end] == '}' || row->text[end] == ',');
-    return whole ? end : any_end(row, at);
+    if (!whole)
+        return any_end(row, at);
+    *number = value;
+    return end;
 }
 
 /* True if the row before had the key at `at` in the same place. */
@@ -162,13 +168,16 @@ static inline size_t member_read(struct annotate_row *row, size_t at, struct ann
     if (!at)
         return 0;
     struct span value = {at, 0};
-    at = at < row->end && row->text[at] == '"' ? string_end(row, at, &escaped) : other_end(row, at);
+    int64_t number = 0;
+    at = at < row->end && row->text[at] == '"' ? string_end(row, at, &escaped)
+                                               : other_end(row, at, &number);
     if (!at)
         return 0;
     value.len = at - value.at;
     if (field < FIELDS) {
         row->fields[field] = value;
         row->escaped[field] = escaped;
+        row->numbers[field] = number;
     }
     row->last = at;
     return at;

@@ -417,15 +417,57 @@ static void test_seen(void **state)
     free(json);
 }
 
+#define REF_ROW                                                                                    \
+    "{\"name\": \"a\", \"value\": \"" REF_1 "\", \"type\": \"ObjectRef\", "                        \
+    "\"variablesReference\": 7}"
+
+/* Whole numbers however they are written; of duplicates the last counts. */
+static void test_children_in_all_spellings(void **state)
+{
+    (void)state;
+    static const char reference[] = "\"variablesReference\": ";
+    static const struct {
+        const char *first, *second, *told;
+    } rows[] = {
+        {"7", NULL, "7 "},
+        {"0", NULL, ""},
+        {"-3", NULL, ""},
+        {"\"7\"", NULL, ""},
+        {"null", NULL, ""},
+        {"12.0", NULL, "12 "},
+        {"1.2e1", NULL, "12 "},
+        {"1.5", NULL, ""},
+        {"123456789012345678", NULL, "123456789012345678 "},
+        {"1234567890123456789", NULL, "1234567890123456789 "},
+        {"9223372036854775808", NULL, ""},
+        {"7", "8", "8 "},
+        {"7", "0", ""},
+        {"7", "\"x\"", ""},
+        {"\"x\"", "1.2e1", "12 "},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct log log = {0};
+        char *second = rows[i].second ? mem_format(", %s%s", reference, rows[i].second) : NULL;
+        /* The row in front has one, the one behind has none. */
+        char *body = mem_format("{\"variables\": [{%s5}, {%s%s%s}, {\"a\": 6}, " REF_ROW "]}",
+                                reference, reference, rows[i].first, second ? second : "");
+        char *told = mem_format("5 %s7 ", rows[i].told);
+        char *json = response("variables", body);
+        char *out = annotate("variables", json, &plain_options, &log);
+        assert_string_equal(log.children, told);
+        free(out);
+        free(json);
+        free(told);
+        free(body);
+        free(second);
+    }
+}
+
 /* --- responses of which only the head was read --- */
 
 #define HEAD                                                                                       \
     "{\"seq\": 1, \"type\": \"response\", \"request_seq\": 2, \"success\": true, "                 \
     "\"command\": \"variables\", \"body\": "
-#define REF_ROW                                                                                    \
-    "{\"name\": \"a\", \"value\": \"" REF_1 "\", \"type\": \"ObjectRef\", "                        \
-    "\"variablesReference\": 7}"
-
 /* Annotates the response; false if that did not check all of it. */
 static bool annotate_head(const char *json, struct buf *out)
 {
@@ -530,12 +572,13 @@ static void test_applies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),          cmocka_unit_test(test_object_states),
-        cmocka_unit_test(test_hints),          cmocka_unit_test(test_look_alikes),
-        cmocka_unit_test(test_other_keys),     cmocka_unit_test(test_other_responses),
-        cmocka_unit_test(test_containers),     cmocka_unit_test(test_deep_container),
-        cmocka_unit_test(test_seen),           cmocka_unit_test(test_unchecked),
-        cmocka_unit_test(test_unchecked_rest), cmocka_unit_test(test_applies),
+        cmocka_unit_test(test_sizes),      cmocka_unit_test(test_object_states),
+        cmocka_unit_test(test_hints),      cmocka_unit_test(test_look_alikes),
+        cmocka_unit_test(test_other_keys), cmocka_unit_test(test_other_responses),
+        cmocka_unit_test(test_containers), cmocka_unit_test(test_deep_container),
+        cmocka_unit_test(test_seen),       cmocka_unit_test(test_children_in_all_spellings),
+        cmocka_unit_test(test_unchecked),  cmocka_unit_test(test_unchecked_rest),
+        cmocka_unit_test(test_applies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
