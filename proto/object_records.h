@@ -9,12 +9,39 @@
 
 #include "proto/records.h"
 
+#include <string.h>
+
 /* 24 bytes for the task that created the object (for ray.put: that called it), 4 for an index. */
 #define ID_OBJECT_BYTES 28
 
 struct object_id {
     uint8_t bytes[ID_OBJECT_BYTES];
 };
+
+/* Eight bytes of an id, from the offset `at` on. */
+static inline uint64_t object_id_word(const struct object_id *id, size_t at)
+{
+    uint64_t word;
+    memcpy(&word, id->bytes + at, sizeof word);
+    return word;
+}
+
+/* The last four bytes of an id. */
+static inline uint32_t object_id_rest(const struct object_id *id)
+{
+    uint32_t rest;
+    memcpy(&rest, id->bytes + ID_TASK_BYTES, sizeof rest);
+    return rest;
+}
+
+/* Compares word by word, as ids are written: compilers compare 28 bytes with loads that overlap,
+ * and a load that spans two smaller stores stalls the processor. */
+static inline bool object_id_equal(const struct object_id *a, const struct object_id *b)
+{
+    return object_id_word(a, 0) == object_id_word(b, 0) &&
+           object_id_word(a, 8) == object_id_word(b, 8) &&
+           object_id_word(a, 16) == object_id_word(b, 16) && object_id_rest(a) == object_id_rest(b);
+}
 
 void object_id_hex(const struct object_id *id, char out[ID_TEXT(ID_OBJECT_BYTES)]);
 /* The creating task's id; for a put see object_id_made_by(). */

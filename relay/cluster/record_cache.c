@@ -231,10 +231,16 @@ enum record_cache_answer record_cache_driver(struct record_cache *records, const
 
 /* --- names --- */
 
-const char *record_cache_node_name(const struct record_cache *records, const char *node_id)
+const char *record_cache_node_name(struct record_cache *records, const char *node_id)
 {
-    const struct ray_node *node = FIND(records->nodes, records->node_count, node_id);
-    return node ? records->node_names[node - records->nodes] : node_id;
+    size_t at = records->latest_node;
+    if (at >= records->node_count || !text_equal(records->nodes[at].node_id, node_id)) {
+        const struct ray_node *node = FIND(records->nodes, records->node_count, node_id);
+        if (!node)
+            return node_id;
+        at = records->latest_node = (size_t)(node - records->nodes);
+    }
+    return records->node_names[at];
 }
 
 char *record_cache_address(const char *ip, uint16_t port)

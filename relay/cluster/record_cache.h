@@ -61,7 +61,7 @@ enum record_cache_answer record_cache_nodes(struct record_cache *records,
 
 /* A node's name: its host name, or its ip if several live nodes share the host name; the id itself
  * if the node is not known (yet). Asks nothing. */
-const char *record_cache_node_name(const struct record_cache *records, const char *node_id);
+const char *record_cache_node_name(struct record_cache *records, const char *node_id);
 /* A task's record; NULL if it was not asked for, or there is none. Asks nothing. */
 const struct ray_task *record_cache_known_task(const struct record_cache *records,
                                                const char *task_id);

@@ -13,11 +13,13 @@
 enum { WANTED_MAX = 2000, IDS_MAX = 500, RAYLETS_MAX = 16 };
 
 struct owners *owners_create(struct object_client *client, struct record_cache *records,
-                             const char *worker_id, loop_fn changed, void *arg)
+                             struct object_table *table, const char *worker_id, loop_fn changed,
+                             void *arg)
 {
     struct owners *owners = mem_alloc(sizeof *owners);
     owners->client = client;
     owners->records = records;
+    owners->table = table;
     owners->changed = changed;
     owners->arg = arg;
     text_copy(owners->worker_id, sizeof owners->worker_id, worker_id);
@@ -61,9 +63,10 @@ void owners_forget(struct owners *owners)
     }
     if (owners->client)
         object_client_forget(owners->client, owners);
-    for (size_t i = 0; i < owners->count; i++)
+    for (size_t i = 0; i < owners->count; i++) {
+        object_table_add(owners->table, &owners->queries[i]->finding.id)->query = NULL;
         query_free(owners->queries[i]);
-    object_id_map_clear(&owners->by_id);
+    }
     free(owners->queries);
     owners->queries = NULL;
     owners->count = owners->raylets = 0;
@@ -79,15 +82,21 @@ void owners_destroy(struct owners **owners)
     *owners = NULL;
 }
 
+static struct query *query_get(const struct owners *owners, const struct object_id *id)
+{
+    const struct object_entry *entry = object_table_get(owners->table, id);
+    return entry ? entry->query : NULL;
+}
+
 bool owners_want(struct owners *owners, const struct object_id *id)
 {
-    if (owners->count >= WANTED_MAX || object_id_map_get(&owners->by_id, id))
+    if (owners->count >= WANTED_MAX || query_get(owners, id))
         return false;
     struct query *query = mem_alloc(sizeof *query);
     query->finding.id = *id;
     owners->queries = mem_resize(owners->queries, owners->count + 1, sizeof(void *));
     owners->queries[owners->count++] = query;
-    object_id_map_set(&owners->by_id, id, query);
+    object_table_add(owners->table, id)->query = query;
     return true;
 }
 
@@ -104,15 +113,21 @@ bool owners_settled(const struct owners *owners)
     return true;
 }
 
-const struct finding *owners_find(struct owners *owners, const struct object_probe *probe)
+void owners_enter(const struct owners *owners)
 {
-    const struct query *query = object_id_map_find_next(&owners->by_id, probe);
-    return query ? &query->finding : NULL;
+    for (size_t i = 0; i < owners->count; i++)
+        object_table_add(owners->table, &owners->queries[i]->finding.id)->query =
+            owners->queries[i];
+}
+
+const struct finding *owners_finding(const struct object_entry *entry)
+{
+    return entry && entry->query ? &entry->query->finding : NULL;
 }
 
 void owners_renew(struct owners *owners, const struct object_id *id)
 {
-    struct query *query = object_id_map_get(&owners->by_id, id);
+    struct query *query = query_get(owners, id);
     if (!query || !query->owner || query->owner->state == ASKED)
         return;
     query->renew = true;
@@ -156,7 +171,7 @@ void owners_give_up(struct owners *owners, const char *why)
 static void take(struct owners *owners, const struct request *request,
                  struct ray_object_location *location, const struct err *err)
 {
-    struct query *query = object_id_map_get(&owners->by_id, &location->id);
+    struct query *query = query_get(owners, &location->id);
     for (size_t i = 0; query && i < query->count; i++) {
         struct candidate *candidate = &query->candidates[i];
         if (candidate->state != ASKED || !text_equal(candidate->worker_id, request->worker_id))
@@ -233,8 +248,7 @@ static void read_process(struct owners *owners, const struct ray_worker_objects 
         return;
     for (size_t i = 0; i < process->ref_count; i++) {
         const struct ray_object_ref *ref = &process->refs[i];
-        struct query *query =
-            ref->status != RAY_TASK_NIL ? object_id_map_get(&owners->by_id, &ref->id) : NULL;
+        struct query *query = ref->status != RAY_TASK_NIL ? query_get(owners, &ref->id) : NULL;
         if (query && !query->finding.done && query->gathered)
             owners_add_process(owners, query, worker);
     }

@@ -6,9 +6,9 @@
 #define RAYDBG_RELAY_OBJECTS_OBJECT_OWNER_H
 
 #include "proto/object_client.h"
-#include "relay/cluster/object_id_map.h"
 #include "relay/cluster/record_cache.h"
 #include "relay/objects/object_details.h"
+#include "relay/objects/object_table.h"
 
 struct owners;
 
@@ -21,14 +21,16 @@ struct finding {
     int64_t owner_pid; /* 0: unknown */
     char owner_node[ID_TEXT(ID_UNIQUE_BYTES)];
     bool owner_is_driver;
-    char owner_why[160];                 /* why it is unknown */
     struct ray_object_location location; /* `known` once its owner has reported it */
+    char owner_why[160];                 /* why it is unknown */
     char location_why[160];
 };
 
-/* `client` and `records` are borrowed. `changed` runs after each answer, never from within. */
+/* `client`, `records` and `table` are borrowed; the searches are entered in `table`. `changed` runs
+ * after each answer, never from within. */
 struct owners *owners_create(struct object_client *client, struct record_cache *records,
-                             const char *worker_id, loop_fn changed, void *arg);
+                             struct object_table *table, const char *worker_id, loop_fn changed,
+                             void *arg);
 void owners_destroy(struct owners **owners);
 
 /* Adds an object to search for; owners_advance() sends the requests. False if it was added before,
@@ -49,9 +51,12 @@ void owners_renew(struct owners *owners, const struct object_id *id);
 void owners_give_up(struct owners *owners, const char *why);
 /* Drops all objects and findings; answers still in flight are ignored. */
 void owners_forget(struct owners *owners);
+/* Enters all searches in the table again: it was cleared. */
+void owners_enter(const struct owners *owners);
 bool owners_settled(const struct owners *owners);
 /* The findings in the order of owners_want(); NULL past the last. */
 const struct finding *owners_at(const struct owners *owners, size_t index);
-const struct finding *owners_find(struct owners *owners, const struct object_probe *probe);
+/* NULL if the object is not searched for. */
+const struct finding *owners_finding(const struct object_entry *entry);
 
 #endif

@@ -3,7 +3,6 @@
 #ifndef RAYDBG_RELAY_OBJECTS_OBJECT_OWNER_STATE_H
 #define RAYDBG_RELAY_OBJECTS_OBJECT_OWNER_STATE_H
 
-#include "relay/cluster/object_id_map.h"
 #include "relay/objects/object_owner.h"
 
 /* A process that may own an object. */
@@ -43,12 +42,12 @@ struct request {
 struct owners {
     struct object_client *client;
     struct record_cache *records;
+    struct object_table *table;
     char worker_id[ID_TEXT(ID_UNIQUE_BYTES)];
     loop_fn changed;
     void *arg;
     struct query **queries;
     size_t count;
-    struct object_id_map by_id;
     struct request *building, *requests; /* to be sent; in flight */
     size_t raylets;                      /* raylets that have yet to answer */
     bool raylets_asked;

@@ -163,7 +163,8 @@ static void drop_refs(struct worker_objects *objects)
     if (objects->known)
         ray_worker_objects_clear(&objects->worker);
     objects->known = false;
-    object_id_map_clear(&objects->refs);
+    object_table_clear(&objects->table);
+    owners_enter(objects->owners);
     free(objects->sorted);
     objects->sorted = NULL;
 }
@@ -174,7 +175,7 @@ static void keep_refs(struct worker_objects *objects, struct ray_worker_objects 
     objects->worker = *worker;
     objects->known = true;
     for (size_t i = 0; i < worker->ref_count; i++)
-        object_id_map_set(&objects->refs, &worker->refs[i].id, &worker->refs[i]);
+        object_table_add(&objects->table, &worker->refs[i].id)->ref = &worker->refs[i];
     timer_cancel(&objects->patience);
     timer_cancel(&objects->retry);
     if (objects->state == WORKER_OBJECTS_FAILED)
@@ -415,8 +416,8 @@ void worker_objects_forget(struct worker_objects *objects)
     timer_cancel(&objects->store_due);
     timer_cancel(&objects->leisure);
     objects->eager = false;
-    drop_refs(objects);
     owners_forget(objects->owners);
+    drop_refs(objects);
     record_cache_renew(objects->records);
 }
 
@@ -442,7 +443,8 @@ struct worker_objects *worker_objects_create(struct loop *loop, struct cluster *
     objects->client = ray_source_quick_objects(objects->source);
     text_copy(objects->worker_id, sizeof objects->worker_id, worker_id);
     objects->records = record_cache_create(loop, objects->source, on_more, objects);
-    objects->owners = owners_create(objects->client, objects->records, worker_id, on_more, objects);
+    objects->owners = owners_create(objects->client, objects->records, &objects->table, worker_id,
+                                    on_more, objects);
     return objects;
 }
 
@@ -460,6 +462,7 @@ void worker_objects_destroy(struct worker_objects **objects)
     timer_cancel(&it->soon);
     timer_cancel(&it->later);
     timer_cancel(&it->leisure);
+    owners_forget(it->owners);
     drop_refs(it);
     object_last_stop_clear(&it->earlier);
     owners_destroy(&it->owners);

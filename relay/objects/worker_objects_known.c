@@ -64,7 +64,8 @@ const struct ray_object_ref *const *objects_sorted(struct worker_objects *object
 const struct ray_object_ref *worker_objects_ref(const struct worker_objects *objects,
                                                 const struct object_id *id)
 {
-    return objects->known ? object_id_map_get(&objects->refs, id) : NULL;
+    const struct object_entry *entry = object_table_get(&objects->table, id);
+    return entry ? entry->ref : NULL;
 }
 
 bool worker_objects_count(const struct worker_objects *objects, size_t *count)
@@ -158,7 +159,9 @@ static void add_reasons(const struct worker_objects *objects, const struct findi
 struct known_object known_object_find(const struct worker_objects *objects,
                                       const struct object_probe *probe)
 {
-    struct known_object it = {.probe = probe, .finding = owners_find(objects->owners, probe)};
+    const struct object_entry *entry = object_table_find(&objects->table, probe);
+    struct known_object it = {
+        .probe = probe, .ref = entry ? entry->ref : NULL, .finding = owners_finding(entry)};
     bool again = objects->state == WORKER_OBJECTS_ASKING ||
                  (objects->state == WORKER_OBJECTS_KNOWN && !(it.finding && it.finding->done));
     it.earlier = again ? object_last_stop_find(&objects->earlier, probe) : NULL;
@@ -170,7 +173,7 @@ static void collect(const struct worker_objects *objects, const struct known_obj
                     struct object_facts *out)
 {
     out->id = &it->probe->id;
-    out->ref = objects->known ? object_id_map_find(&objects->refs, it->probe) : NULL;
+    out->ref = it->ref;
     out->task = NULL;
     out->actor = NULL;
     add_finding(objects, it->finding, out);

@@ -5,10 +5,10 @@
 #define RAYDBG_RELAY_OBJECTS_WORKER_OBJECTS_STATE_H
 
 #include "base/invariant.h"
-#include "relay/cluster/object_id_map.h"
 #include "relay/cluster/record_cache.h"
 #include "relay/objects/object_last_stop.h"
 #include "relay/objects/object_owner.h"
+#include "relay/objects/object_table.h"
 #include "relay/objects/worker_objects.h"
 
 /* Different causes of failure that are logged. */
@@ -41,7 +41,7 @@ struct worker_objects {
     bool again; /* ask the worker again: its last answer lacks a wanted object */
     struct ray_worker_objects worker;
     bool known; /* `worker` is an answer of this generation */
-    struct object_id_map refs;
+    struct object_table table;
     const struct ray_object_ref **sorted;
     struct object_last_stop earlier; /* the notes of the previous stop */
     size_t earlier_count;            /* the number of references at the previous stop */
@@ -69,10 +69,12 @@ struct worker_objects {
 INVARIANT_MAGIC(worker_objects, 0x6b211ad0)
 #define worker_objects_checked(object) worker_objects_checked_at(INVARIANT_HERE, object)
 
-/* One object: its id, what was found out about it, and its note of the previous stop. */
+/* One object: its id, the worker's reference, what was found out about it, and its note of the
+ * previous stop. */
 struct known_object {
     const struct object_probe *probe;
-    const struct finding *finding; /* or NULL */
+    const struct ray_object_ref *ref; /* or NULL */
+    const struct finding *finding;    /* or NULL */
     const struct object_note *earlier;
 };
 

@@ -26,7 +26,7 @@ struct render variables_render(struct variables *it, struct worker_objects *obje
 /* Hashes the id, unless it was the last one, too. */
 static const struct object_probe *probe(struct render *render, const struct object_id *id)
 {
-    if (memcmp(render->probe.id.bytes, id->bytes, sizeof id->bytes) != 0)
+    if (!object_id_equal(&render->probe.id, id))
         object_probe(&render->probe, id);
     return &render->probe;
 }
