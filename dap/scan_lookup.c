@@ -100,22 +100,6 @@ static bool read_whole(const char *text, size_t at, size_t end, int64_t *number)
     return true;
 }
 
-/* Reads digits that cannot overflow, which nearly all numbers are; false if it is something else.
- */
-static bool read_few_digits(const char *text, size_t at, size_t end, int64_t *out)
-{
-    enum { FEW = 18 };
-    int64_t number = 0;
-    if (end - at > FEW)
-        return false;
-    for (; at < end && text[at] >= '0' && text[at] <= '9'; at++)
-        number = 10 * number + (text[at] - '0');
-    if (at < end)
-        return false;
-    *out = number;
-    return true;
-}
-
 bool scan_integer(const char *text, struct span value, int64_t *out)
 {
     size_t at = value.at, end = value.at + value.len;
@@ -124,10 +108,6 @@ bool scan_integer(const char *text, struct span value, int64_t *out)
     at += negative;
     if (at == end)
         return false;
-    if (read_few_digits(text, at, end, out)) {
-        *out = negative ? -*out : *out;
-        return true;
-    }
     if (digits_end(text, at, end) < end) {
         if (!read_whole(text, at, end, &number))
             return false;

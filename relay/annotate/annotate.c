@@ -265,7 +265,7 @@ static void row_reference(struct work *work, const struct annotate_row *row)
 {
     struct span value = row->fields[FIELD_REFERENCE];
     work->reference = value.len ? row->numbers[FIELD_REFERENCE] : 0;
-    if (value.len && !work->reference && !scan_integer(work->text, value, &work->reference))
+    if (work->reference < 0 && !scan_integer(work->text, value, &work->reference))
         work->reference = 0;
 }
 

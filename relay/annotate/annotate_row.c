@@ -102,13 +102,15 @@ static inline bool is_digit(char c)
 }
 
 /* The same for a value that is no string: mostly a reference. If it is a number of few digits, sets
- * *number, else leaves it 0. */
+ * *number, else leaves it. */
 static inline size_t other_end(const struct annotate_row *row, size_t at, int64_t *number)
 {
     enum { DIGITS_MOST = 18 };
     size_t end = at, most = row->end - at > DIGITS_MOST ? at + DIGITS_MOST : row->end;
     int64_t value = 0;
-    if (at < row->end && row->text[at] != '0')
+    if (at < row->end && row->text[at] == '0')
+        end++; /* no digit follows a leading zero */
+    else
         for (; end < most && is_digit(row->text[end]); end++)
             value = 10 * value + (row->text[end] - '0');
     bool whole = end > at && end < row->end && (row->text[end] == '}' || row->text[end] == ',');
@@ -168,7 +170,7 @@ static inline size_t member_read(struct annotate_row *row, size_t at, struct ann
     if (!at)
         return 0;
     struct span value = {at, 0};
-    int64_t number = 0;
+    int64_t number = -1;
     at = at < row->end && row->text[at] == '"' ? string_end(row, at, &escaped)
                                                : other_end(row, at, &number);
     if (!at)

@@ -36,7 +36,7 @@ struct annotate_row {
     size_t inside;              /* containers around the row's members: they count as depth */
     struct span fields[FIELDS]; /* the last of each name; length 0: absent */
     bool escaped[FIELDS];       /* the value is a string with a backslash in it */
-    int64_t numbers[FIELDS];    /* the value if it is written in 1 to 18 digits; else 0 */
+    int64_t numbers[FIELDS];    /* the value if it is written in 1 to 18 digits; else -1 */
     size_t last;                /* the offset after the last member */
     /* The keys that the row before had, in their order: a debugger's rows are made alike, so that
      * one comparison reads a key. */
