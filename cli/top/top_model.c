@@ -189,7 +189,7 @@ static void count_all(struct top_model *model)
     for (size_t i = 0; i < sweep->row_count;) {
         const struct object_id *id = &sweep->rows[i].ref->id;
         int64_t size = 0;
-        for (; i < sweep->row_count && memcmp(&sweep->rows[i].ref->id, id, sizeof *id) == 0; i++)
+        for (; i < sweep->row_count && object_id_equal(&sweep->rows[i].ref->id, id); i++)
             if (sweep->rows[i].ref->size > size)
                 size = sweep->rows[i].ref->size;
         model->objects++;

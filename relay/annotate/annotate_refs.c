@@ -153,7 +153,7 @@ static void refs_add(struct annotate_refs *refs, const struct object_id *id)
     uintptr_t at;
     refs->total++;
     while (hash_index_next(&refs->index, hash, &cursor, &at))
-        if (memcmp(&refs->ids[at], id, sizeof *id) == 0)
+        if (object_id_equal(&refs->ids[at], id))
             return;
     refs->ids = mem_grow(refs->ids, refs->count, &refs->cap, sizeof *refs->ids);
     hash_index_add(&refs->index, hash, refs->count);

@@ -209,7 +209,7 @@ size_t object_sweep_rows_of(const struct object_sweep *sweep, const struct objec
     }
     *count = 0;
     while (low + *count < sweep->row_count &&
-           !memcmp(sweep->rows[low + *count].ref->id.bytes, id->bytes, sizeof id->bytes))
+           object_id_equal(&sweep->rows[low + *count].ref->id, id))
         ++*count;
     return low;
 }

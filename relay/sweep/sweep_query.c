@@ -299,7 +299,7 @@ static int64_t sort_key(const struct run *run, const struct object_row *row)
 
 static bool same_object(const struct object_row *a, const struct object_row *b)
 {
-    return memcmp(a->ref->id.bytes, b->ref->id.bytes, sizeof a->ref->id.bytes) == 0;
+    return object_id_equal(&a->ref->id, &b->ref->id);
 }
 
 static void pick(struct run *run)
