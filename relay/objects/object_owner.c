@@ -90,13 +90,15 @@ static struct query *query_get(const struct owners *owners, const struct object_
 
 bool owners_want(struct owners *owners, const struct object_id *id)
 {
-    if (owners->count >= WANTED_MAX || query_get(owners, id))
+    if (owners->count >= WANTED_MAX)
         return false;
-    struct query *query = mem_alloc(sizeof *query);
+    struct object_entry *entry = object_table_add(owners->table, id);
+    if (entry->query)
+        return false;
+    struct query *query = entry->query = mem_alloc(sizeof *query);
     query->finding.id = *id;
     owners->queries = mem_resize(owners->queries, owners->count + 1, sizeof(void *));
     owners->queries[owners->count++] = query;
-    object_table_add(owners->table, id)->query = query;
     return true;
 }
 
