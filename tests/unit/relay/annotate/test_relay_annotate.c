@@ -468,6 +468,7 @@ static void test_children_in_all_spellings(void **state)
 #define HEAD                                                                                       \
     "{\"seq\": 1, \"type\": \"response\", \"request_seq\": 2, \"success\": true, "                 \
     "\"command\": \"variables\", \"body\": "
+
 /* Annotates the response; false if that did not check all of it. */
 static bool annotate_head(const char *json, struct buf *out)
 {
