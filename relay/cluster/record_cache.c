@@ -74,6 +74,13 @@ static void name_nodes(struct record_cache *records)
     free(by_host);
 }
 
+static void rename_nodes(struct record_cache *records)
+{
+    name_nodes(records);
+    for (struct named_node *node = records->named_nodes; node; node = node->next)
+        node->name = record_cache_node_name(records, node->node_id);
+}
+
 static void name_nothing(struct record_cache *records)
 {
     (void)records;
@@ -96,7 +103,7 @@ static void name_nothing(struct record_cache *records)
     }
 
 TAKE(on_workers, ray_worker, workers, worker_count, workers_known, name_nothing)
-TAKE(on_nodes, ray_node, nodes, node_count, nodes_known, name_nodes)
+TAKE(on_nodes, ray_node, nodes, node_count, nodes_known, rename_nodes)
 TAKE(on_actors, ray_actor, actors, actor_count, actors_known, name_nothing)
 TAKE(on_jobs, ray_job, jobs, job_count, jobs_known, name_nothing)
 
@@ -231,16 +238,25 @@ enum record_cache_answer record_cache_driver(struct record_cache *records, const
 
 /* --- names --- */
 
-const char *record_cache_node_name(struct record_cache *records, const char *node_id)
+const char *record_cache_node_name(const struct record_cache *records, const char *node_id)
 {
-    size_t at = records->latest_node;
-    if (at >= records->node_count || !text_equal(records->nodes[at].node_id, node_id)) {
-        const struct ray_node *node = FIND(records->nodes, records->node_count, node_id);
-        if (!node)
-            return node_id;
-        at = records->latest_node = (size_t)(node - records->nodes);
-    }
-    return records->node_names[at];
+    const struct ray_node *node = FIND(records->nodes, records->node_count, node_id);
+    return node ? records->node_names[node - records->nodes] : node_id;
+}
+
+const struct named_node *record_cache_named_node(struct record_cache *records, const char *node_id)
+{
+    struct named_node *node = records->named_nodes;
+    while (node && !text_equal(node->node_id, node_id))
+        node = node->next;
+    if (node)
+        return node;
+    node = mem_alloc(sizeof *node);
+    text_copy(node->node_id, sizeof node->node_id, node_id);
+    node->name = record_cache_node_name(records, node->node_id);
+    node->next = records->named_nodes;
+    records->named_nodes = node;
+    return node;
 }
 
 char *record_cache_address(const char *ip, uint16_t port)
@@ -289,6 +305,10 @@ void record_cache_destroy(struct record_cache **records)
     ray_workers_free(it->workers, it->worker_count);
     ray_nodes_free(it->nodes, it->node_count);
     free(it->node_names);
+    for (struct named_node *next; it->named_nodes; it->named_nodes = next) {
+        next = it->named_nodes->next;
+        free(it->named_nodes);
+    }
     ray_actors_free(it->actors, it->actor_count);
     ray_jobs_free(it->jobs, it->job_count);
     record_cache_clear_magic(it);

@@ -61,7 +61,15 @@ enum record_cache_answer record_cache_nodes(struct record_cache *records,
 
 /* A node's name: its host name, or its ip if several live nodes share the host name; the id itself
  * if the node is not known (yet). Asks nothing. */
-const char *record_cache_node_name(struct record_cache *records, const char *node_id);
+const char *record_cache_node_name(const struct record_cache *records, const char *node_id);
+/* A node whose name is always the newest: record_cache_node_name() without a search. */
+struct named_node {
+    struct named_node *next; /* for the cache */
+    char node_id[ID_TEXT(ID_UNIQUE_BYTES)];
+    const char *name;
+};
+/* The node with its name, until the cache is destroyed; one for each id. Asks nothing. */
+const struct named_node *record_cache_named_node(struct record_cache *records, const char *node_id);
 /* A task's record; NULL if it was not asked for, or there is none. Asks nothing. */
 const struct ray_task *record_cache_known_task(const struct record_cache *records,
                                                const char *task_id);

@@ -41,7 +41,7 @@ struct record_cache {
     struct ray_node *nodes;
     const char **node_names; /* of `nodes`, for record_cache_node_name() */
     size_t node_count;
-    size_t latest_node; /* the one that was named last: most are named many times in a row */
+    struct named_node *named_nodes; /* those that were given out */
     struct ray_actor *actors;
     size_t actor_count;
     struct ray_job *jobs;

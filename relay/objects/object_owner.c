@@ -154,7 +154,7 @@ static void set_owner(struct query *query, const struct candidate *candidate)
     finding->owner = candidate->how;
     finding->owner_pid = candidate->pid;
     finding->owner_is_driver = candidate->is_driver;
-    text_copy(finding->owner_node, sizeof finding->owner_node, candidate->node_id);
+    finding->owner_node = candidate->node;
 }
 
 void owners_give_up(struct owners *owners, const char *why)
@@ -293,11 +293,11 @@ static bool ask_raylets(struct owners *owners)
 
 /* --- going on --- */
 
-static void blame_silent(struct owners *owners, struct query *query, const struct candidate *silent)
+static void blame_silent(struct query *query, const struct candidate *silent)
 {
     char why[160];
     snprintf(why, sizeof why, "pid %lld@%s does not answer", (long long)silent->pid,
-             record_cache_node_name(owners->records, silent->node_id));
+             silent->node->name);
     if (query->mine)
         set_owner(query, silent);
     conclude(query, why, why);
@@ -349,7 +349,7 @@ static void go_on(struct owners *owners, struct query *query)
     if (waiting)
         return;
     if (silent)
-        blame_silent(owners, query, silent);
+        blame_silent(query, silent);
     else if (dead)
         blame_dead(query, dead, deads);
     else if (query->mine && query->count)

@@ -18,8 +18,8 @@ struct finding {
     bool done;   /* the search for owner and location has ended */
     bool traced; /* the search for the task that made it has ended */
     enum object_owner owner;
-    int64_t owner_pid; /* 0: unknown */
-    char owner_node[ID_TEXT(ID_UNIQUE_BYTES)];
+    int64_t owner_pid;                   /* 0: unknown */
+    const struct named_node *owner_node; /* NULL: unknown */
     bool owner_is_driver;
     struct ray_object_location location; /* `known` once its owner has reported it */
     char owner_why[160];                 /* why it is unknown */

@@ -26,7 +26,7 @@ bool owners_add_process(struct owners *owners, struct query *query, const struct
     if (query->count == CANDIDATES_MAX)
         return true;
     text_copy(candidate.worker_id, sizeof candidate.worker_id, worker->worker_id);
-    text_copy(candidate.node_id, sizeof candidate.node_id, worker->node_id);
+    candidate.node = record_cache_named_node(owners->records, worker->node_id);
     candidate.address = record_cache_address(worker->ip, worker->port);
     if (!candidate.address && candidate.how == OBJECT_OWNER_ALIVE)
         candidate.state = SILENT;

@@ -8,7 +8,7 @@
 /* A process that may own an object. */
 struct candidate {
     char worker_id[ID_TEXT(ID_UNIQUE_BYTES)];
-    char node_id[ID_TEXT(ID_UNIQUE_BYTES)];
+    const struct named_node *node;
     char *address; /* NULL if Ray gives none */
     int64_t pid;
     bool is_driver;

@@ -224,7 +224,7 @@ static bool find_worker(struct worker_objects *objects)
         fail(objects, "the cluster does not say where the worker listens");
         return false;
     }
-    text_copy(objects->node_id, sizeof objects->node_id, worker->node_id);
+    objects->node = record_cache_named_node(objects->records, worker->node_id);
     return true;
 }
 
@@ -290,7 +290,7 @@ static void call_store(struct worker_objects *objects)
     int64_t age_ms = (loop_now_us() - objects->store_us) / 1000;
     bool fresh = objects->store_us && !objects->store_stale;
     if (objects->store_calling || objects->store_due || fresh ||
-        record_cache_node(objects->records, objects->node_id, &node) != RECORD_CACHE_YES ||
+        record_cache_node(objects->records, objects->node->node_id, &node) != RECORD_CACHE_YES ||
         text_empty(node->ip) || !node->manager_port)
         return;
     if (objects->store_us && !store_is_old(objects)) {
@@ -336,7 +336,7 @@ static void look(struct worker_objects *objects)
     if (objects->state == WORKER_OBJECTS_ASKING ||
         (objects->state == WORKER_OBJECTS_KNOWN && (objects->again || objects->refresh)))
         call_worker(objects);
-    if (objects->state == WORKER_OBJECTS_NONE || !*objects->node_id)
+    if (objects->state == WORKER_OBJECTS_NONE || !objects->node)
         return;
     call_store(objects);
     find_owners(objects);

@@ -119,13 +119,12 @@ static const char *why_unknown(const struct worker_objects *objects, const struc
     return done ? end : "it is being asked for";
 }
 
-static void add_finding(const struct worker_objects *objects, const struct finding *finding,
-                        struct object_facts *out)
+static void add_finding(const struct finding *finding, struct object_facts *out)
 {
     bool done = finding && finding->done;
     out->owner = done ? finding->owner : OBJECT_OWNER_UNKNOWN;
     out->owner_pid = done ? finding->owner_pid : 0;
-    out->owner_node = done ? worker_objects_node_name(objects, finding->owner_node) : NULL;
+    out->owner_node = done && finding->owner_node ? finding->owner_node->name : NULL;
     out->owner_is_driver = done && finding->owner_is_driver;
     out->location = done && finding->location.known ? &finding->location : NULL;
 }
@@ -176,12 +175,12 @@ static void collect(const struct worker_objects *objects, const struct known_obj
     out->ref = it->ref;
     out->task = NULL;
     out->actor = NULL;
-    add_finding(objects, it->finding, out);
+    add_finding(it->finding, out);
     out->mine = out->ref && out->ref->status != RAY_TASK_NIL;
     if (out->mine && out->owner == OBJECT_OWNER_UNKNOWN) {
         out->owner = OBJECT_OWNER_ALIVE;
         out->owner_pid = objects->worker.pid;
-        out->owner_node = worker_objects_node_name(objects, objects->node_id);
+        out->owner_node = objects->node->name;
         out->owner_is_driver = objects->worker.type == RAY_DRIVER;
     }
 }

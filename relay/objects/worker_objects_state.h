@@ -29,8 +29,8 @@ struct worker_objects {
     struct record_cache *records;
     struct owners *owners;
     char worker_id[ID_TEXT(ID_UNIQUE_BYTES)];
-    char node_id[ID_TEXT(ID_UNIQUE_BYTES)]; /* once it is known */
-    char *address;                          /* of the worker, once it is known */
+    const struct named_node *node; /* the worker's, once it is known */
+    char *address;                 /* of the worker, once it is known */
     int64_t generation;
     enum worker_objects_state state;
     char problem[512];

@@ -148,6 +148,26 @@ static void nodes_of_one_name_are_called_by_their_ip(void **state)
     assert_string_equal(worker_objects_node_name(objects, "77"), "77");
 }
 
+static void an_owner_is_shown_on_its_node_by_the_newest_name(void **state)
+{
+    (void)state;
+    const char *hex = RETURNED(TASK_OF("1000000000000001"));
+    const struct ray_object_ref refs[] = {{.id = id(hex), .size = 8, .local = 2}};
+    const struct ray_object_location where[] = {{.id = id(hex), .known = true, .size = 8}};
+    struct object_note note;
+    WORLD(location, where);
+    ask_with(refs, 1);
+    note = note_of(hex);
+    check_owner_text(&note, "pid 200@node-2");
+    struct ray_node renamed[] = {nodes[0], nodes[1], nodes[2]};
+    renamed[1].hostname = (char *)"gpu-2";
+    WORLD(node, renamed);
+    worker_objects_forget(objects);
+    ask_with(refs, 1);
+    note = note_of(hex);
+    check_owner_text(&note, "pid 200@gpu-2");
+}
+
 /* Another cluster, with another filter for tasks, may be at the address by then. */
 static void a_task_is_not_asked_for_while_the_version_is_old(void **state)
 {
@@ -203,6 +223,7 @@ int main(void)
         WITH(the_raylets_are_asked_once_for_what_tasks_have_put),
         WITH(a_task_that_has_put_it_is_guessed_at_the_very_last),
         WITH(nodes_of_one_name_are_called_by_their_ip),
+        WITH(an_owner_is_shown_on_its_node_by_the_newest_name),
         WITH(a_task_is_not_asked_for_while_the_version_is_old),
         WITH(actors_are_asked_for_when_one_is_wanted),
     };
