@@ -19,7 +19,7 @@ static size_t offset_of(size_t cap)
     return cap >= LARGE ? OFFSET : 0;
 }
 
-/* What malloc() has returned. */
+/* The address that malloc() has returned. */
 static char *memory_of(const struct buf *buf)
 {
     return buf->data ? buf->data - offset_of(buf->cap) : NULL;

@@ -1,5 +1,5 @@
-/* What is known of each object of one worker. It is one table, because a message may have thousands
- * of references: one look-up finds all that is known of an object. Pure. */
+/* All that is known of each object of one worker. It is one table, because a message may have
+ * thousands of references: one look-up finds all of it. Pure. */
 #ifndef RAYDBG_RELAY_OBJECTS_OBJECT_TABLE_H
 #define RAYDBG_RELAY_OBJECTS_OBJECT_TABLE_H
 

@@ -167,7 +167,7 @@ struct known_object known_object_find(const struct worker_objects *objects,
     return it;
 }
 
-/* What a note is made of: all that is known of an object, except what made it. */
+/* Collects the facts of a note: all that is known of an object, except the task that made it. */
 static void collect(const struct worker_objects *objects, const struct known_object *it,
                     struct object_facts *out)
 {
