@@ -265,7 +265,7 @@ static struct reasons find_reasons(const struct object_sweep *sweep)
     struct reasons reasons = {0};
     for (size_t i = 0; i < sweep->row_count; i++) {
         const struct object_row *row = &sweep->rows[i];
-        if (i && memcmp(&row->ref->id, &row[-1].ref->id, sizeof row->ref->id) == 0)
+        if (i && object_id_equal(&row->ref->id, &row[-1].ref->id))
             continue;
         if (row->reference == OBJECT_ACTOR_HANDLE) {
             reasons.handles++;

@@ -256,9 +256,8 @@ void memory_sites_make(struct memory_sites *out, const struct object_sweep *swee
     *out = (struct memory_sites){.next = mem_array(sweep->row_count + 1, sizeof *out->next)};
     for (size_t at = 0; at < sweep->row_count; at = end) {
         bool any = false;
-        for (end = at;
-             end < sweep->row_count && memcmp(&sweep->rows[end].ref->id, &sweep->rows[at].ref->id,
-                                              sizeof(struct object_id)) == 0;
+        for (end = at; end < sweep->row_count &&
+                       object_id_equal(&sweep->rows[end].ref->id, &sweep->rows[at].ref->id);
              end++)
             any |= wanted[end];
         if (any)

@@ -5,7 +5,6 @@
 #include "cli/common/call_site.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { FULL_PERCENT = 90 };
 
@@ -96,7 +95,7 @@ static void sum_viewed(struct memory_why_full *full)
     for (size_t i = 0; i < sweep->row_count; i++) {
         const struct object_row *row = &sweep->rows[i];
         size_t node = sweep->processes[row->process].node;
-        if (i == 0 || memcmp(&row->ref->id, &row[-1].ref->id, sizeof row->ref->id) != 0)
+        if (i == 0 || !object_id_equal(&row->ref->id, &row[-1].ref->id))
             object++;
         if (!row->ref->pinned || counted[node] == object || !is_no_primary(sweep, row))
             continue;

@@ -11,7 +11,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* BACKOFF: the pause after a sweep is at least this many times as long as the sweep took. TICK_MS:
  * how often the status line shows the age of a pending request. Tasks are requested by id: only
@@ -193,8 +192,7 @@ static void on_detail(void *arg)
     top->detail = top->asked_detail;
     top->asked_detail = NULL;
     top->model.detail = &top->detail->sweep;
-    if (frame->kind != TOP_LIST &&
-        memcmp(&frame->object, &top->detail->row->ref->id, sizeof frame->object) == 0)
+    if (frame->kind != TOP_LIST && object_id_equal(&frame->object, &top->detail->row->ref->id))
         top->model.detail_asked = true;
     end_asking(top);
     show(top);
@@ -274,8 +272,7 @@ static void ask_names(struct top *top, struct object_sweep *sweep)
     size_t count = 0;
     top->rows = mem_resize(top->rows, sweep->row_count + 1, sizeof(void *));
     for (size_t i = 0; i < sweep->row_count; i++)
-        if (i == 0 || memcmp(&sweep->rows[i].ref->id, &sweep->rows[i - 1].ref->id,
-                             sizeof(struct object_id)) != 0)
+        if (i == 0 || !object_id_equal(&sweep->rows[i].ref->id, &sweep->rows[i - 1].ref->id))
             top->rows[count++] = &sweep->rows[i];
     qsort(top->rows, count, sizeof(void *), by_size);
     begin(top, ASKING_NAMES);

@@ -4,7 +4,6 @@
 #include "base/text.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static const int64_t intervals_ms[] = {250, 500, 1000, 2000, 5000, 10000, 30000, 60000};
 enum { INTERVAL_USUAL = 3 };
@@ -98,7 +97,7 @@ static bool is_chosen(const struct top_model *model, const struct top_frame *fra
         return text_equal(model->view->report->groups[index].key, frame->key);
     const struct object_row *row = top_view_row(model->view, index);
     const struct object_process *process = &model->view->scope.processes[row->process];
-    return memcmp(&row->ref->id, &frame->object, sizeof frame->object) == 0 &&
+    return object_id_equal(&row->ref->id, &frame->object) &&
            text_equal(process->worker->worker_id, frame->worker_id);
 }
 

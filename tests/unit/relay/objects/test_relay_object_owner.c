@@ -154,18 +154,15 @@ static void an_owner_is_shown_on_its_node_by_the_newest_name(void **state)
     const char *hex = RETURNED(TASK_OF("1000000000000001"));
     const struct ray_object_ref refs[] = {{.id = id(hex), .size = 8, .local = 2}};
     const struct ray_object_location where[] = {{.id = id(hex), .known = true, .size = 8}};
-    struct object_note note;
     WORLD(location, where);
     ask_with(refs, 1);
-    note = note_of(hex);
-    check_owner_text(&note, "pid 200@node-2");
+    check_owner(hex, OBJECT_STATE_READY, "pid 200@node-2", "child (10000000)");
     struct ray_node renamed[] = {nodes[0], nodes[1], nodes[2]};
     renamed[1].hostname = (char *)"gpu-2";
     WORLD(node, renamed);
     worker_objects_forget(objects);
     ask_with(refs, 1);
-    note = note_of(hex);
-    check_owner_text(&note, "pid 200@gpu-2");
+    check_owner(hex, OBJECT_STATE_READY, "pid 200@gpu-2", "child (10000000)");
 }
 
 /* Another cluster, with another filter for tasks, may be at the address by then. */
