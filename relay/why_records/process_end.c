@@ -188,8 +188,8 @@ static void explain_memory(const struct ray_worker *worker, struct why_report *r
     memory_kill_tell(detail, report);
     why_list_add(
         &report->ray,
-        "Ray retries a task that its memory monitor killed, without limit if max_retries is "
-        "not 0 (RAY_task_oom_retries)");
+        "Ray retries a task that its memory monitor killed, without limit (RAY_task_oom_retries). "
+        "It does not if max_retries is 0, or, in Ray 2.9, if it was the only task of its caller");
 }
 
 static void explain_end(const struct why_records *records, const struct ray_worker *worker,
