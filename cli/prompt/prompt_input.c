@@ -7,14 +7,13 @@
 #include "cli/prompt/prompt_history.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <histedit.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 enum { IDLE_MS = 200, READ_SIZE = 4096, LINE_LIMIT = 16 << 20 };
@@ -112,24 +111,27 @@ static void refresh(struct input *input)
     el_set(input->editor, EL_REFRESH);
 }
 
-/* The loop makes what it watches non-blocking. This open file is the shell's, too, and that of all
- * that it runs later: it stays as it was. */
-static struct watch *watch_input(struct input *input)
+/* An epoll that is readable when the input is. The loop makes what it watches non-blocking, and the
+ * input's open file is the shell's, too, and that of all that it runs later. -1: the input needs no
+ * waiting, as a regular file, or no descriptor is free. */
+static int epoll_open(int fd)
 {
-    int flags = fcntl(input->fd, F_GETFL);
-    struct watch *watch = watch_start(input->loop, input->fd, on_readable, input);
-    if (flags >= 0)
-        fcntl(input->fd, F_SETFL, flags);
-    return watch;
+    struct epoll_event event = {.events = EPOLLIN};
+    int epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (epoll >= 0 && epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
+        close(epoll);
+        return -1;
+    }
+    return epoll;
 }
 
 /* Runs the loop until the input is readable; false if a signal or on_idle() ended that first. */
 static bool await_readable(struct input *input)
 {
-    struct stat info;
-    if (fstat(input->fd, &info) == 0 && S_ISREG(info.st_mode))
+    int epoll = epoll_open(input->fd);
+    if (epoll < 0)
         return !interrupts && !end_asked;
-    struct watch *watch = watch_input(input);
+    struct watch *watch = watch_start(input->loop, epoll, on_readable, input);
     input->readable = false;
     while (!input->readable && !interrupts && !end_asked && !resized && !resumed && !stop_asked) {
         input->over = !input->ops.on_idle(input->arg);
@@ -140,6 +142,7 @@ static bool await_readable(struct input *input)
         loop_run_once(input->loop, IDLE_MS);
     }
     watch_stop(&watch);
+    close(epoll);
     return input->readable;
 }
 
