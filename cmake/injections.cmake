@@ -1,7 +1,7 @@
 # relay/inject/inject.c puts these Python sources into a worker: each a C array, inject_NAME, without its comment lines.
 set(injections_c ${PROJECT_BINARY_DIR}/generated/injections.c)
 set(text "#include \"relay/inject/inject_source.h\"\n")
-foreach(name conditions files looks frameless sources forks leaving snapshots stepped_off)
+foreach(name conditions files looks frameless sources output forks leaving snapshots stepped_off)
   set(file ${PROJECT_SOURCE_DIR}/relay/inject/injections/${name}.py)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
   file(READ ${file} python)

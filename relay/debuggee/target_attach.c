@@ -160,7 +160,7 @@ static void inject(struct target *target)
         .tune = target->tune, .sub_process = target->sub_process, .reverse = target->reverse};
     char *expression = inject_expression(&options);
     struct buf arguments = {0};
-    buf_add_string(&arguments, "{\"context\":\"repl\",\"expression\":");
+    buf_add_string(&arguments, "{\"context\":\"watch\",\"expression\":");
     message_quote(&arguments, expression);
     buf_add_string(&arguments, "}");
     link_ask(target->link, "evaluate", arguments.data, INJECT_MS, on_injected, target);

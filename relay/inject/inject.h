@@ -1,7 +1,7 @@
 /* The changes that the relay makes inside a Ray worker so that a debugger behaves alike on every
  * Python: one Python expression, which debugpy evaluates without a frame.
  *
- * It is sent as an `evaluate` {expression, context: "repl"} with no frameId, after the adapter's
+ * It is sent as an `evaluate` {expression, context: "watch"} with no frameId, after the adapter's
  * `initialized` event and before `configurationDone`; threads that wait in Ray's breakpoint() then
  * run with the changes. It may be sent again to the same worker: changes in place stay.
  *

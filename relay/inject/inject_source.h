@@ -13,6 +13,7 @@ extern const char inject_files[];
 extern const char inject_looks[];
 extern const char inject_frameless[];
 extern const char inject_sources[];
+extern const char inject_output[];
 extern const char inject_forks[];
 extern const char inject_leaving[];
 extern const char inject_snapshots[];

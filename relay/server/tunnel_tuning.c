@@ -74,7 +74,7 @@ static void send_request(struct tunnel_tuning *tuning)
     struct buf arguments = {0}, request = {0};
     char *expression = inject_expression(&options);
     char header[FRAME_HEADER_ROOM];
-    buf_add_string(&arguments, "{\"context\":\"repl\",\"expression\":");
+    buf_add_string(&arguments, "{\"context\":\"watch\",\"expression\":");
     message_quote(&arguments, expression);
     buf_add_string(&arguments, "}");
     message_request(&request, own_seq, "evaluate", arguments.data);

@@ -102,6 +102,14 @@ def stand():
     return number
 
 
+def prints_beside():
+    """Threads print nothing, as often as they can."""
+    sys.setswitchinterval(1e-6)
+    for _ in range(2):
+        threading.Thread(target=lambda: [print(*[""] * 50, sep="", end="", flush=True) for _ in iter(int, 1)], daemon=True).start()
+    return stand()
+
+
 def flood():
     """Prints more than sockets hold."""
     breakpoint()

@@ -117,3 +117,15 @@ def test_the_programs_own_locals_stay(debugpy_attach):
     names = session.worker.outcome()
     assert "'kept'" in names and "'watch'" in names or "'own'" in names, names
     session.disconnect()
+
+
+def test_a_thread_may_print_while_an_expression_is_evaluated(debugpy_attach):
+    """pydevd has another sys.stdout meanwhile, and print() no reference to it (CPython's gh-130163)."""
+    session = debugpy_attach("prints_beside")
+    for number in range(200):
+        assert session.evaluate(f"{number} + 0", session.top()["id"], "repl") == str(number)
+    frame = session.top()["id"]
+    session.evaluate("__import__('sys').stdout._writing = True", frame)  # as an interrupt may leave it
+    session.evaluate("print('as' + ' before')", frame)
+    assert "as before" in "".join(event["body"]["output"] for event in session.events("output"))
+    session.disconnect()

@@ -13,7 +13,7 @@ def test_the_order_of_an_attach(adapter, relay):
     assert commands[:2] == ["initialize", "attach"]
     assert commands.index("evaluate") < commands.index("setBreakpoints") < commands.index("configurationDone")
     evaluated = adapter.requests("evaluate")[0]["arguments"]
-    assert "frameId" not in evaluated and evaluated["context"] == "repl"
+    assert "frameId" not in evaluated and evaluated["context"] == "watch"
     compile(evaluated["expression"], "injected", "eval")
     relay.disconnect()
 

@@ -93,9 +93,9 @@ static void named_rows(void **state)
     char *without = inject_expression(&plain), *with = inject_expression(&full);
     (void)state;
     static const char *const always[] = {
-        "'all-stop'",  "'guard'",      "'conditions'", "'files'",       "'looks'",
-        "'sources'",   "'forks'",      "'leaving'",    "'snapshots'",   "'limit'",
-        "'interrupt'", "'breakpoint'", "'get'",        "'stepped-off'", "'postmortem'"};
+        "'all-stop'", "'guard'",       "'conditions'", "'files'", "'looks'",     "'sources'",
+        "'forks'",    "'leaving'",     "'snapshots'",  "'limit'", "'interrupt'", "'breakpoint'",
+        "'get'",      "'stepped-off'", "'postmortem'", "'output'"};
     for (size_t i = 0; i < sizeof always / sizeof *always; i++) {
         assert_non_null(strstr(without, always[i]));
         assert_non_null(strstr(with, always[i]));
