@@ -361,7 +361,8 @@ def test_what_is_printed_before_a_value_stands_before_it(program):
 def test_an_interrupt_ends_what_is_evaluated(body):
     """Else what it prints would go on, and the next expression would wait for it."""
     endless = Program()
-    threading.Thread(target=lambda: [*endless.process.stdout], daemon=True).start()
+    reader = threading.Thread(target=lambda: [*endless.process.stdout], daemon=True)
+    reader.start()
     with on_a_terminal(endless, options=()) as (process, master, read_until):
         os.write(master, f"while True: {body}\r\r".encode())
         read_until(b"stops waiting")
@@ -372,6 +373,8 @@ def test_an_interrupt_ends_what_is_evaluated(body):
         os.write(master, b"p 'the' + ' end'\r")
         assert b"x" * 60 not in read_until(b"the end")
         detach(process, master, read_until)
+    endless.process.kill()
+    reader.join(limit())
     endless.close()
 
 
