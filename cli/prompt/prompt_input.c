@@ -118,11 +118,10 @@ static int epoll_open(int fd)
 {
     struct epoll_event event = {.events = EPOLLIN};
     int epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (epoll >= 0 && epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
-        close(epoll);
-        return -1;
-    }
-    return epoll;
+    if (epoll < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0)
+        return epoll;
+    close(epoll);
+    return -1;
 }
 
 /* Runs the loop until the input is readable; false if a signal or on_idle() ended that first. */

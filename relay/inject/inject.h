@@ -3,7 +3,8 @@
  *
  * It is sent as an `evaluate` {expression, context: "watch"} with no frameId, after the adapter's
  * `initialized` event and before `configurationDone`; threads that wait in Ray's breakpoint() then
- * run with the changes. It may be sent again to the same worker: changes in place stay.
+ * run with the changes. It may be sent again to the same worker: changes in place stay. As a "repl"
+ * it could end a worker that prints just then (docs/facts/debugpy.md#0.8).
  *
  * The answer's `result` (debugpy >= 1.8.21 at the latest; empty in <= 1.8.6, where a value would be
  * printed among the user's output) is one line for a log:

@@ -292,7 +292,8 @@ def test_what_the_console_reads_stays_blocking(program):
                 while b"42" not in shown:
                     assert os.get_blocking(reader)
                     if select.select([out], [], [], 0)[0]:
-                        shown += os.read(out.fileno(), 4096)
+                        assert (more := os.read(out.fileno(), 4096)), shown
+                        shown += more
             script.write(b"detach\nthe next program's line\n")
             assert process.wait(limit()) == 0
         assert os.get_blocking(reader)

@@ -397,18 +397,18 @@ def test_the_memory_monitor(spec):
         assert "Memory on the node" in details and "most of the memory had: " in details, report
         if spec == OLD:  # it does not tell these, and does not retry the only task of its caller
             assert "how much of the node's memory objects in the store had" in " ".join(report["unknown"]), report
+            patterns = "Ray's memory monitor killed its process", "if it was the only task of its caller", "Ray did not retry it"
         else:
             assert re.search(r"objects in the store had \d+\.\d\d GB", details), report
             assert re.search(r"Ray chose out_of_memory \(pid \d+, \d+\.\d\d GB\)", details), report
+            patterns = (r"this is attempt \d+: attempt \d+ failed .* ago: Ray's memory monitor killed its process",
+                        r"Ray's memory monitor has killed it \d+ times?, and Ray retries that without limit")
         cluster.driver("failures.py", "out_of_memory_again").wait_for("^DONE", limit(120))
-        patterns = (r"this is attempt \d+: attempt \d+ failed .* ago: Ray's memory monitor killed its process",
-                    r"Ray's memory monitor has killed it \d+ times?, and Ray retries that without limit")
-        patterns_of_old = "Ray's memory monitor killed its process", "if it was the only task of its caller", "Ray did not retry it"
         said = [""]
 
         def is_told():
             said[0] = cluster.raydbg("why", "killed_again").stdout
-            return all(re.search(pattern, said[0]) for pattern in (patterns_of_old if spec == OLD else patterns))
+            return all(re.search(pattern, said[0]) for pattern in patterns)
         wait_for(is_told, lambda: f"it is killed again, or for good: {said[0]}", every=0.5)
 
 
